@@ -27,8 +27,10 @@ from fleetform.operator.status.passes import Pass
 from fleetform.operator.status.projection import Projection
 from fleetform.operator.status.seen import Cache
 from fleetform.operator.status.showing import FOLLOWED, StatusWriter
+from fleetform.operator.status.wanted import MANAGED_BY
 from fleetform.outside.kubernetes.client import Client
 from fleetform.outside.kubernetes.connections import tls_of
+from fleetform.outside.promptness import answer_promptly
 
 if TYPE_CHECKING:
     from fleetform.loop.control import PassReport
@@ -66,6 +68,7 @@ def measure(clusters: int) -> dict[str, float]:
     from support.management import management_cluster
     from support.plane import Files, Plane
 
+    answer_promptly()
     plane = Plane(Files(_files(clusters, 0)))
     with (
         ApiServers() as servers,
@@ -166,7 +169,7 @@ def _files(clusters: int, edited: int) -> dict[str, str]:
 
 
 def _bodies(client: Client, plane: Plane, report: PassReport) -> list[tuple[str, bytes]]:
-    """Statuses of the fleet's own plugins, for objects that nobody else writes."""
+    """Statuses of the fleet's own plugins, for objects that are as those are and that nobody else writes."""
     assert plane.control.fleet is not None
     assert report.plan is not None
     projection = Projection()
@@ -176,15 +179,11 @@ def _bodies(client: Client, plane: Plane, report: PassReport) -> list[tuple[str,
     found: list[tuple[str, bytes]] = []
     for ref, wanted in projection.wanted.items():
         if ref.kind == "Plugin" and len(found) < _RAW:
-            client.create(
-                {
-                    "apiVersion": API_VERSION,
-                    "kind": "Plugin",
-                    "metadata": {"name": ref.name, "namespace": "raw"},
-                    "spec": {"clusterName": "c-0"},
-                }
-            )
-            *_, told = requests(ref, wanted, None, plane.clock.now())
+            made, told = requests(ref, wanted, None, plane.clock.now())
+            # Without what says whose they are: nobody wants them, and ours would be taken away.
+            labels = {**made.body["metadata"]["labels"], MANAGED_BY: "raw"}
+            metadata = {"name": ref.name, "namespace": "raw", "labels": labels}
+            client.apply({**made.body, "metadata": metadata})
             body = {**told.body, "metadata": {"name": ref.name, "namespace": "raw"}}
             path = resource.path("raw", ref.name, "status") + "?fieldManager=raw&force=true&fieldValidation=Strict"
             found.append((path, msgspec.json.encode(body)))

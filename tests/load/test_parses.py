@@ -101,6 +101,18 @@ def test_what_did_not_change_is_not_parsed_again_and_reads_the_same(
     assert seen(plain) == seen(first) == seen(again)
 
 
+def test_files_of_the_same_bytes_share_their_trees_also_where_an_earlier_command_parsed_them(
+    fleet: Path, cache: Path, key: Path
+) -> None:
+    (fleet / "two.yaml").write_text(TEXTS["one.yaml"], encoding="utf-8")
+    names = ("one.yaml", "two.yaml")
+    for _ in range(2):
+        documents = load_input([str(fleet)], parses=opened(cache, key)).documents
+        one, two = ([each.tree for each in documents if each.origin.file.endswith(name)] for name in names)
+        assert len(one) == 2
+        assert list(map(id, one)) == list(map(id, two))
+
+
 def test_a_changed_file_is_parsed_and_kept(
     fleet: Path, cache: Path, key: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

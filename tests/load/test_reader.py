@@ -224,6 +224,11 @@ def test_what_only_looks_like_a_list_is_a_document(text: str) -> None:
     assert len(yaml(text).documents) == 1
 
 
+def test_what_there_is_to_say_of_a_list_is_said_once_with_its_first_item() -> None:
+    loaded = yaml("kind: List\nitems:\n- {kind: A, y: 1}\n- {kind: B}\n- {kind: C}\n")
+    assert [len(each.remarks) for each in loaded.documents] == [1, 0, 0]
+
+
 def test_an_empty_list_holds_nothing() -> None:
     loaded = yaml("kind: List\nitems: []\n")
     assert (loaded.documents, loaded.diagnostics) == ([], [])

@@ -134,3 +134,24 @@ def test_a_folder_is_no_state(tmp_path: Path) -> None:
 def test_a_field_that_is_spelt_wrong_is_refused_and_named(file: Path, more: dict[str, Any]) -> None:
     file.write_text(json.dumps({"kind": "State", "version": 1, "stamps": [], **more}))
     assert "unknown field" in refusal(file).message
+
+
+@pytest.mark.parametrize(
+    ("written", "attempt"),
+    [
+        ({}, None),
+        ({"observed": {"failed": "h1:2"}}, ("h1:2", "Failed", 1)),
+        ({"phase": "Failed"}, ("h1:0", "Failed", 1)),
+        ({"phase": "Failed", "observed": {"failed": "h1:2"}}, ("h1:2", "Failed", 1)),
+        ({"phase": "Healthy"}, ("h1:0", "Healthy", 0)),
+        ({"phase": "Healthy", "observed": {"failed": "h1:2"}}, ("h1:0", "Healthy", 0)),
+        ({"phase": "Applying", "admitted": None}, ("", "Applying", 0)),
+        ({"phase": "Failed", "admitted": None, "observed": {"failed": "h1:2"}}, ("h1:2", "Failed", 1)),
+    ],
+)
+def test_an_older_export_that_tells_no_attempt_means_what_is_installed_or_what_failed(
+    file: Path, written: dict[str, Any], attempt: tuple[str, str, int] | None
+) -> None:
+    file.write_text(json.dumps({"kind": "State", "version": 1, "stamps": [], "plugins": [{**RUNS, **written}]}))
+    found = load_state(str(file)).plugin(EU_1, "web-eu-1").attempt
+    assert (found and (found.input_hash, found.phase, found.failures)) == attempt

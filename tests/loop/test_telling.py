@@ -13,10 +13,12 @@ import pytest
 from fleetform.app.scope import Scope
 from fleetform.app.why import why
 from fleetform.loop.asking import RolloutRequest
+from fleetform.loop.telling import _is_forced
 from fleetform.model.identity import Identity
 from fleetform.model.objects import Ref
 from fleetform.ports.store import Commit, Put, Sent, UnavailableError
 from loop.test_control import STAGES, installed, plane, upgraded
+from support.fleets import BASE, fleet_with
 from support.plane import Plane
 
 HOOK = dedent(
@@ -317,3 +319,16 @@ def test_a_commit_that_fails_loses_no_message_and_tells_none_twice(monkeypatch: 
     assert commits > 1
     for number in range(1, commits + 1):
         assert told(failing=number)[0] == whole
+
+
+@pytest.mark.rule("B11", "B23")
+def test_nothing_is_forced_of_a_plugin_whose_release_another_owner_keeps() -> None:
+    """Plans have it, with what holds it; decisions have it as a claim alone."""
+    second = BASE["preset.yaml"].replace("name: web, namespace", "name: other, namespace")
+    fleet = fleet_with(other=second.replace("  plugin:\n", "  plugin:\n    releaseName: web\n"))
+    lost = [claim.plugin.key for claim in fleet.decisions.claims]
+    planned = {each.key for owner in fleet.plan.owners for each in owner.change.candidates}
+    assert lost
+    assert planned.issuperset(lost)
+    assert fleet.decisions.plugins.keys().isdisjoint(lost)
+    assert not any(_is_forced(fleet, key) for key in lost)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from threading import Event
 from typing import Any
 
@@ -96,6 +99,15 @@ def test_before_everything_was_listed_nothing_is_known_to_be_gone(cluster: Manag
     client.close()
 
 
+def test_whoever_waits_for_all_to_be_known_is_told_although_there_is_nothing(cluster: Management) -> None:
+    known: list[bool] = []
+    made = ApiObjects(Client(cluster.client.access, connections=40), lambda: known.append(made.is_whole))
+    made.start()
+    _until(lambda: made.is_whole)
+    _until(lambda: known[-1:] == [True])
+    made.stop()
+
+
 def test_an_organization_that_is_new_is_waited_for_by_itself_alone(objects: ApiObjects) -> None:
     objects._namespaces |= {"new"}
     (problem,) = objects.files("new").problems
@@ -117,6 +129,36 @@ def test_an_organization_sees_its_own_objects_and_what_the_platform_offers(objec
     ]
     assert objects.organizations() == {"acme", "globex", "fleetform-system"}
     assert not objects.files().problems
+
+
+@pytest.fixture
+def often() -> Iterator[None]:
+    """Threads take turns as often as they can."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    yield
+    sys.setswitchinterval(interval)
+
+
+@pytest.mark.rule("B15")
+@pytest.mark.usefixtures("often")
+def test_what_several_read_at_a_time_is_whole_for_each_of_them(api_servers: ApiServers, tmp_path: Path) -> None:
+    with management_cluster(api_servers, "several", tmp_path) as cluster:
+        cluster.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "globex"}})
+        for name, home in ((f"many-{number}", home) for number in range(100) for home in ("acme", "globex")):
+            text = OTHERS.replace("name: fast", f"name: {name}").replace("globex", home)
+            cluster.client.create(read_one(text))
+        objects = ApiObjects(Client(cluster.client.access, connections=40), lambda: None)
+        objects.start()
+        _until(lambda: objects.is_whole and len(objects.files().files) == 200)
+        expected = {each: objects.files(each) for each in ("acme", "globex")}
+
+        def read(organization: str) -> int:
+            return sum(objects.files(organization) != expected[organization] for _ in range(500))
+
+        with ThreadPoolExecutor(2) as threads:
+            assert list(threads.map(read, expected)) == [0, 0]
+        objects.stop()
 
 
 def test_what_only_the_server_needs_is_no_part_of_a_file(objects: ApiObjects) -> None:
@@ -150,6 +192,8 @@ def test_of_a_generated_plugin_only_what_a_person_says_in_it_is_input(cluster: M
     _until(lambda: name in objects.files("acme").files)
     spec = read_one(objects.files("acme").files[name].decode())["spec"]
     assert spec == {"clusterName": "eu-1", "presetRef": {"name": "web"}, **said["spec"]}
+    cluster.client.merge(resource, "acme", "web-eu-1", {"spec": {"optionValues": None}})
+    _until(lambda: name not in objects.files("acme").files)
 
 
 @pytest.mark.rule("R0-16")

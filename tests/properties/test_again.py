@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -39,6 +40,21 @@ def test_edits_decided_one_by_one_equal_a_fresh_decision(snapshot: Snapshot, dat
         edit: Edit = data.draw(KINDS_OF_EDITS[kind](snapshot))
         snapshot = edit.after
         decisions = decide(snapshot, decisions)
+        _assert_same_answer(decisions, decide(snapshot))
+
+
+@pytest.mark.rule("R0-14", "R0-16")
+@examples(60)
+@given(fleets())
+def test_at_the_very_time_that_something_is_due_it_is_decided_again_and_not_a_moment_earlier(
+    snapshot: Snapshot,
+) -> None:
+    decisions = decide(snapshot)
+    while decisions.next_due is not None:
+        early = decide(replace(snapshot, at=decisions.next_due - timedelta(microseconds=1)), decisions)
+        assert early.clusters is decisions.clusters
+        snapshot = replace(snapshot, at=decisions.next_due)
+        decisions = decide(snapshot, early)
         _assert_same_answer(decisions, decide(snapshot))
 
 

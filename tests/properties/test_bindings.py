@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from fleetform.engine.bindings.conversions import convert
 from fleetform.engine.decide import decide
@@ -19,8 +21,8 @@ from fleetform.model.objects import Object, Origin, Ref
 from fleetform.model.results.decisions import ABSENT
 from fleetform.model.snapshot import Snapshot
 from properties.programs import MAPS, NAMES, Nothing, Simple, programs, reach
-from properties.seen import exact
-from properties.strategies import NOW, a_cluster, an_object, examples
+from properties.seen import exact, seen
+from properties.strategies import NOW, a_cluster, an_object, examples, fleets
 from support.bound import config_map, definition_of, everything, preset, secret
 from support.fleets import BASE, documents, fleet_of
 
@@ -99,6 +101,21 @@ def test_the_order_in_which_names_are_bound_changes_nothing(bindings: list[Bindi
             sorted(other[key][2]),
             *other[key][3:],
         )
+
+
+@pytest.mark.rule("B6")
+@examples(80)
+@given(fleets())
+def test_a_section_of_bindings_that_binds_nothing_decides_nothing_else(snapshot: Snapshot) -> None:
+    """Such values are decided in other ways, some of them once for all clusters: the answers are the same."""
+
+    def binding(owner: Object[Any]) -> Object[Any]:
+        return replace(owner, spec=structs.replace(owner.spec, control_plane_bindings=[]))
+
+    presets, plugins = (
+        {ref: binding(each) for ref, each in them.items()} for them in (snapshot.presets, snapshot.plugins)
+    )
+    assert seen(decide(replace(snapshot, presets=presets, plugins=plugins))) == seen(decide(snapshot))
 
 
 # ---- Files in any order

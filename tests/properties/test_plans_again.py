@@ -38,6 +38,7 @@ OPS = (
     "minute",
     "hours",
     "depend",
+    "edit what depends",
 )
 
 
@@ -59,11 +60,15 @@ class Game:
 
     def do(self, op: str, number: int) -> None:
         hand, index = self.hand, number % len(OWNERS)
+        other = OWNERS[(index + 1 + number // len(OWNERS) % 2) % len(OWNERS)]
         change = hand.world.changes[index]
-        if op == "edit":
+        if op in ("edit", "edit what depends"):
             self._edits += 1
             wanted = Deployed(f"1.{self._edits}.0", "certs", f"h1:{self._edits}")
             candidates = tuple(structs.replace(each, wanted=wanted) for each in change.candidates)
+            if op == "edit what depends":
+                first, *others = candidates
+                candidates = (structs.replace(first, depends_on=(other,)), *others)
             self._put(index, structs.replace(change, candidates=candidates, change_id=f"c1:{self._edits}{'0' * 8}"))
         elif op == "approve" and change.rollout is not None:
             stage = ("qa", "prod")[number // len(OWNERS) % 2]
@@ -72,8 +77,7 @@ class Game:
             self._put(index, structs.replace(change, approvals=(*change.approvals, given_)))
         elif op == "depend":
             first, *others = change.candidates
-            name = OWNERS[(index + 1) % len(OWNERS)]
-            self._put(index, structs.replace(change, candidates=(structs.replace(first, depends_on=(name,)), *others)))
+            self._put(index, structs.replace(change, candidates=(structs.replace(first, depends_on=(other,)), *others)))
         elif op in ("healthy", "fail", "relapse"):
             self._observe("Healthy" if op == "healthy" else "Failed", op != "relapse", number)
         elif op in ("minute", "hours"):
@@ -94,11 +98,12 @@ class Game:
 
 @pytest.mark.rule("R0-19")
 @examples(120)
-@given(st.lists(st.tuples(st.sampled_from(OPS), st.integers(0, 11)), max_size=40))
-def test_what_is_taken_over_from_the_plan_before_changes_nothing(moves: list[tuple[str, int]]) -> None:
+@given(st.lists(st.tuples(st.sampled_from(OPS), st.integers(0, 11), st.booleans()), max_size=40))
+def test_what_is_taken_over_from_the_plan_before_changes_nothing(moves: list[tuple[str, int, bool]]) -> None:
     game = Game()
     game.hand.go()
-    for op, number in moves:
+    for op, number, stored in moves:
         game.do(op, number)
         game.hand.look()
-        game.hand.go()
+        if stored:
+            game.hand.go()

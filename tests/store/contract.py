@@ -82,9 +82,9 @@ class StoreContract:
             store.commit(Commit([Delete(B, expected=1)]), NOW)
 
     def test_a_record_written_twice_in_one_commit_is_refused(self, store: Store) -> None:
-        with pytest.raises(ValueError, match="twice"):
-            store.commit(Commit([Put(A, b"one"), Put(A, b"two")]), NOW)
-        assert store.get(A) is None
+        with pytest.raises(ValueError, match="Rollout/acme/b is written twice"):
+            store.commit(Commit([Put(A, b"one"), Put(B, b"two"), Put(B, b"three")]), NOW)
+        assert (store.get(A), store.get(B)) == (None, None)
 
     def test_a_deleted_record_is_gone_and_may_come_back_as_a_new_one(self, store: Store) -> None:
         store.commit(Commit([Put(A, b"one")]), NOW)

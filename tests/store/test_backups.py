@@ -43,6 +43,14 @@ def test_a_backup_taken_beside_a_writer_restores_on_another_path(path: str, tmp_
     assert stat.S_IMODE(os.stat(copy).st_mode) == 0o600
 
 
+def test_a_folder_that_is_not_there_is_said_of_the_copy(path: str, tmp_path: Path) -> None:
+    SqliteStore(path).close()
+    target = str(tmp_path / "nowhere" / "backup.db")
+    with pytest.raises(UnavailableError) as raised:
+        back_up(path, target)
+    assert raised.value.message == f"{target} cannot be written: no such file or directory"
+
+
 def test_restoring_keeps_what_was_there_beside_it(path: str, tmp_path: Path) -> None:
     copy = str(tmp_path / "copy.db")
     store = SqliteStore(path)

@@ -300,11 +300,32 @@ def test_one_that_was_frozen_at_any_write_and_wakes_changes_nothing_any_more(tmp
 def test_a_commit_that_changes_nothing_asks_the_server_nothing(tmp_path: Path) -> None:
     cells = MemoryCells()
     store = _open(tmp_path, cells)
+    before = cells.writes, cells.reads
+    assert _found(store) == _EXPECTED[0]
+    store.commit(Commit([Delete(B)]), NOW)
+    assert (cells.writes, cells.reads) == before
     store.commit(Commit([Put(A, b"1")]), NOW)
     before = cells.writes, cells.reads
     store.commit(Commit([Put(A, b"1"), Delete(B)]), NOW)
     store.commit(Commit(), NOW)
     _found(store)
+    assert (cells.writes, cells.reads) == before
+    store.close()
+
+
+@pytest.mark.rule("R0-19")
+@pytest.mark.parametrize("happened", [True, False])
+def test_once_it_is_known_what_became_of_a_write_the_server_is_not_asked_again(tmp_path: Path, happened: bool) -> None:
+    cells = MemoryCells()
+    store = _open(tmp_path, cells)
+    store.commit(_commit(0), NOW)
+    _away_at(cells, 1, happened)
+    with pytest.raises(UnavailableError):
+        store.commit(_commit(1), NOW)
+    cells.reachable, cells.fault = True, lambda _: ""
+    assert _found(store) == _EXPECTED[2 if happened else 1]
+    before = cells.writes, cells.reads
+    assert _found(store) == _EXPECTED[2 if happened else 1]
     assert (cells.writes, cells.reads) == before
     store.close()
 

@@ -218,6 +218,29 @@ def test_a_checkpoint_never_takes_the_place_of_one_that_includes_more() -> None:
     assert b"".join(opened(cells).file()) == b"late"
 
 
+def test_of_two_that_write_a_checkpoint_of_the_same_entries_the_first_is_kept_whole() -> None:
+    """One opens a journal that is full while the process before it writes the checkpoint that was missing."""
+    cells = MemoryCells()
+    before = opened(cells)
+    for number in range(SLOTS):
+        before.append(b"%d" % number)
+    other = opened(cells)
+    assert other.is_full
+    head = cells.writes + 2
+
+    def meanwhile(number: int) -> str:
+        """The chunk of the other is there, and its head is about to be written."""
+        if number == head:
+            before.checkpoint(lambda: b"the first")
+        return ""
+
+    cells.fault = meanwhile
+    with pytest.raises(SupersededError):
+        other.checkpoint(lambda: b"the second")
+    assert b"".join(opened(cells).file()) == b"the first"
+    assert before.append(b"more").number == SLOTS + 2
+
+
 @pytest.mark.parametrize("answers", [0, 1, 2, 3])
 def test_a_write_that_nobody_answers_is_tried_three_times(answers: int) -> None:
     """The first ones are refused without an answer."""

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
+from threading import Timer
 
 import apsw
 import msgspec
@@ -69,6 +72,15 @@ def test_a_second_one_that_would_write_is_refused_and_told_who_holds_it(store: S
         SqliteStore(path)
 
 
+def test_who_is_refused_leaves_nothing_open(store: SqliteStore, path: str) -> None:
+    """A command that waits for a database tries it again and again."""
+    before = len(os.listdir("/dev/fd"))
+    for _ in range(3):
+        with pytest.raises(UnavailableError):
+            SqliteStore(path)
+    assert len(os.listdir("/dev/fd")) == before
+
+
 @pytest.mark.rule("B18")
 def test_a_new_database_and_its_log_are_for_its_user_alone(store: SqliteStore, path: str) -> None:
     """The files that were accepted are in it, Secrets among them."""
@@ -100,6 +112,20 @@ def test_readers_see_each_commit_and_keep_nothing_open(store: SqliteStore, path:
     # A checkpoint that truncates would be refused if the reader still kept the log.
     assert store._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE) == (0, 0)
     reader.close()
+
+
+def test_a_commit_waits_for_another_program_that_writes_for_a_moment(store: SqliteStore, path: str) -> None:
+    with closing(apsw.Connection(path)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        done = Timer(0.05, other.execute, ("COMMIT",))
+        done.start()
+        try:
+            store.commit(Commit([Put(A, b"1")]), NOW)
+        finally:
+            done.join()
+    record = store.get(A)
+    assert record is not None
+    assert record.body == b"1"
 
 
 def test_a_reader_cannot_write(store: SqliteStore, path: str) -> None:
@@ -335,6 +361,20 @@ def test_a_log_that_grew_too_long_is_cut(path: str, monkeypatch: pytest.MonkeyPa
         assert store.log_size() < 200_000
     finally:
         store.close()
+
+
+def test_records_that_come_and_go_for_ever_need_no_more_room_once_they_are_compacted(path: str) -> None:
+    store = SqliteStore(path)
+    sizes = []
+    for turn in range(8):
+        refs = [Ref("Thing", "acme", f"{turn}-{number}") for number in range(500)]
+        store.commit(Commit([Put(each, b"x" * 100) for each in refs]), NOW)
+        store.commit(Commit([Delete(each) for each in refs]), NOW)
+        store.compact(keep=0)
+        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as reader:
+            sizes.append(reader.execute("PRAGMA page_count").fetchone()[0])
+    store.close()
+    assert sizes[-1] == sizes[1]
 
 
 def test_a_network_file_system_is_refused(path: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
-from functools import lru_cache
 from typing import NamedTuple
 
 from fleetform.app.fleet import Fleet
@@ -32,8 +31,9 @@ class EndDates:
 
     def __init__(self, fleet: Fleet) -> None:
         self._fleet = fleet
-        self._rules = lru_cache(None)(self._rules_of)
-        self._end = lru_cache(None)(self._end_of)
+        # No caches of methods: they would be cycles, and hold a fleet until somebody looks for such.
+        self._rules: dict[tuple[str, str], list[tuple[Range, datetime]]] = {}
+        self._ends: dict[tuple[str, str, str], datetime | None] = {}
 
     @property
     def is_empty(self) -> bool:
@@ -44,11 +44,19 @@ class EndDates:
         """When the version ends that a plugin runs."""
         if plugin.running is None:
             return None
-        return self._end(plugin.organization, plugin.target.definition, plugin.running)
+        return self.end_of(plugin.organization, plugin.target.definition, plugin.running)
 
-    def _end_of(self, organization: str, definition: str, version: str) -> datetime | None:
+    def end_of(self, organization: str, definition: str, version: str) -> datetime | None:
+        key = organization, definition, version
+        if key not in self._ends:
+            self._ends[key] = self._find_end(*key)
+        return self._ends[key]
+
+    def _find_end(self, organization: str, definition: str, version: str) -> datetime | None:
         found = []
-        for range_, at in self._rules(organization, definition):
+        if (organization, definition) not in self._rules:
+            self._rules[organization, definition] = self._rules_of(organization, definition)
+        for range_, at in self._rules[organization, definition]:
             with suppress(VersionError):
                 if range_.admits(version):
                     found.append(at)

@@ -75,7 +75,7 @@ class Deciding:
         self._binders = binders or Binders(index)
         self._sharing = sharing or Sharing(index, self._binders)
         self._binders.decided_by(self._target_of)
-        self._same_owners = before is not None and index.selects_as(before)
+        self._before = before
         # When gates open by themselves.
         self._openings: set[datetime] = set()
 
@@ -108,7 +108,7 @@ class Deciding:
         None if one of them comes, goes or claims something else: then it is settled who keeps what.
         """
         plugins = dict(before.plugins)
-        if before.claims or not (self._same_owners or self._has_owners_of(plugins, cluster)):
+        if before.claims or not (self._selects_as_before(cluster) or self._has_owners_of(plugins, cluster)):
             return None
         reach = self._index.reach(cluster.ref.organization).reach(cluster)
         for selected in self._index.owners_on(cluster):
@@ -118,6 +118,9 @@ class Deciding:
                     return None
                 plugins[now.name] = now
         return ClusterDecisions(cluster, plugins)
+
+    def _selects_as_before(self, cluster: Cluster) -> bool:
+        return self._before is not None and self._index.selects_as(self._before, cluster.ref.organization)
 
     def _has_owners_of(self, plugins: Mapping[str, PluginDecision], cluster: Cluster) -> bool:
         """Whether the owners of some plugins are those that select a cluster."""
@@ -310,7 +313,7 @@ def _claims_the_same(now: PluginDecision, before: PluginDecision | None) -> bool
     if before is None:
         return False
     mine, theirs = now.target, before.target
-    return (mine.owner, mine.release_namespace, mine.release_name) == (
+    return mine is theirs or (mine.owner, mine.release_namespace, mine.release_name) == (
         theirs.owner,
         theirs.release_namespace,
         theirs.release_name,

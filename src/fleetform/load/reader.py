@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -34,9 +33,9 @@ from fleetform.syntax.yaml_scalars import resolve_plain
 
 
 class _ParsedFile(NamedTuple):
-    """A file's text, if it has one, and what was read from it."""
+    """A file's bytes, its text, if it has one, and what was read from it."""
 
-    digest: bytes
+    content: bytes
     text: str | None
     found: tuple[Document | Diagnostic, ...]
 
@@ -54,11 +53,10 @@ class DocumentCache:
 
     def read(self, source: InputFile, locator: FileLocator) -> Iterable[Document | Diagnostic]:
         """The documents of one file, parsed only if its bytes changed."""
-        digest = hashlib.sha256(source.content).digest()
         parsed = self._last.get(source.name)
-        if parsed is None or parsed.digest != digest:
+        if parsed is None or parsed.content != source.content:
             found = tuple(read_file(source, locator))
-            parsed = _ParsedFile(digest, locator.text(source.name), found)
+            parsed = _ParsedFile(source.content, locator.text(source.name), found)
         elif parsed.text is not None:
             locator.add(source.name, parsed.text)
         self._now[source.name] = parsed

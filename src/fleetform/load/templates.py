@@ -25,6 +25,8 @@ class PassedOverTemplate(Diagnostic):
 
 def told_by_folder(found: Sequence[Diagnostic], files: Sequence[str], ignore_file: str) -> list[Diagnostic]:
     """Findings in which templates below one folder of the input's top are told as one; files are all that were read."""
+    if not any(isinstance(each, PassedOverTemplate) for each in found):
+        return list(found)
     parts: dict[str, list[PassedOverTemplate]] = {}
     root = _common_folder(files)
     for each in found:

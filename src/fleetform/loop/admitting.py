@@ -86,7 +86,7 @@ def render_targets(
             extras.blobs.append((digest, blob))
             plugin = result.plugin
             definition, revision = plugin.target.definition, image.source.revision
-            source, source_files = sources.of(side, plugin)
+            source, source_files = sources.of(side, result)
             seal = sealed(side, plugin) if straight(side, plugin) else None
             if seal is not None:
                 extras.blobs.append(seal)
@@ -122,9 +122,10 @@ class _Sources:
         self._renders, self._extras = renders, extras
         self._stored = {each.source: each.source_files for each in image.states.values() if each.source}
 
-    def of(self, fleet: Fleet, plugin: PluginDecision) -> tuple[str, str]:
+    def of(self, fleet: Fleet, render: PluginRender) -> tuple[str, str]:
         """The digest of a plugin's source, and of the blob with its files; "" where there is none."""
-        input_ = fleet.render_input(plugin)
+        # Flux renders by itself.
+        input_ = render.input or fleet.render_input(render.plugin)
         source = self._renders.source(input_) if input_ is not None else None
         if source is None:
             return "", ""
@@ -180,10 +181,8 @@ def _states(
             states[key] = progress
             state = image.states.get(hash_) or rendering.states[hash_]
             # Where the version stays, what made it another state is all that tells it from the one before.
-            before = image.plugin(key)
-            why = _read_anew(before, step) if _version_stays(before, step) else ""
-            if not why and _version_stays(before, step):
-                why = changed(owner.change.owner)
+            before = found.world.states.get(key, UNKNOWN)
+            why = (_read_anew(before, step) or changed(owner.change.owner)) if _version_stays(before, step) else ""
             extras.events.append(_started(step, _change_id(step, owner, image), state.revision, why, now))
         elif hash_ in rendering.failed:
             # Its place in the rollout stands; it has not started.
@@ -321,7 +320,7 @@ def _started(step: Step, change_id: str, revision: str, changed: str, now: datet
         input_hash=attempt.input_hash,
         rollout=attempt.rollout,
         change_id=change_id,
-        reason=", ".join(each for each in (f"stage {step.stage}" if step.stage else "", changed) if each),
+        reason=", ".join([each for each in (f"stage {step.stage}" if step.stage else "", changed) if each]),
         revision=revision,
     )
 

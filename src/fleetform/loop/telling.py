@@ -5,7 +5,7 @@ A message without an endpoint is the feed's; one more stands there for each endp
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 import msgspec
@@ -14,7 +14,7 @@ from fleetform.app.answering.waits import prospect_of
 from fleetform.app.fleet import Fleet
 from fleetform.app.support_ends import Ending, support_ends
 from fleetform.app.telling.notices import Notice
-from fleetform.app.telling.plans import Knowledge, Told, plan_notices
+from fleetform.app.telling.plans import Knowledge, Quiet, Told, plan_notices
 from fleetform.app.telling.rollouts import rollout_notices
 from fleetform.app.telling.support import support_notices
 from fleetform.engine.plan.records import OwnerPlan, Plan
@@ -22,6 +22,7 @@ from fleetform.engine.plan.rollouts import Rollout
 from fleetform.engine.versions.upgrade_gates import is_acknowledged
 from fleetform.loop.endpoints import endpoints_of, is_disabled
 from fleetform.loop.image import Image
+from fleetform.model.objects import Ref
 from fleetform.model.results.decisions import PluginKey
 from fleetform.ports.store import Message, StoreReader
 
@@ -44,6 +45,7 @@ class Telling:
         self._told: set[str] = set()
         self._due: dict[tuple[str, str], tuple[object, datetime | None]] = {}
         self._last: tuple[Plan, datetime | None, object] | None = None
+        self._quiet: Mapping[Ref, Quiet] = {}
         self.endings: Sequence[Ending] = ()
 
     def of_rollouts(self, before: Image, after: Image, fleet: Fleet | None, now: datetime) -> list[Message]:
@@ -60,7 +62,7 @@ class Telling:
         self.endings = support_ends(fleet)
         told, ending = self._notices(fleet, found, now), support_notices(self.endings, now)
         looks = [each for each in (told.look_at, ending.look_at) if each is not None]
-        self._last = (found, min(looks, default=None), others)
+        self._last, self._quiet = (found, min(looks, default=None), others), told.quiet
         return self._messages([*told.notices, *ending.notices], fleet)
 
     @property
@@ -71,7 +73,7 @@ class Telling:
     def forget(self) -> None:
         """Begin again from what is stored."""
         self._told.clear()
-        self._last = None
+        self._last, self._quiet = None, {}
 
     def _notices(self, fleet: Fleet, found: Plan, now: datetime) -> Told:
         def decide_by(owner: OwnerPlan, rollout: Rollout, stage: str) -> datetime | None:
@@ -83,7 +85,8 @@ class Telling:
                 known = self._due[rollout.name, stage] = (moves, due.at if due is not None else None)
             return known[1]
 
-        return plan_notices(found, Knowledge(self._told, lambda key: _is_forced(fleet, key), decide_by), now)
+        known = Knowledge(self._told, lambda key: _is_forced(fleet, key), decide_by)
+        return plan_notices(found, known, now, self._quiet)
 
     def _messages(self, notices: Iterable[Notice], fleet: Fleet | None) -> list[Message]:
         new = {each.key: each for each in notices if each.key not in self._told}
@@ -115,6 +118,7 @@ def _is_forced(fleet: Fleet, key: PluginKey) -> bool:
     decisions = fleet.decisions
     plugin = decisions.plugins.get(key)
     if plugin is None:
+        # Plans have those, too, whose release another owner keeps: nothing of theirs goes ahead.
         return False
     wanted, running = plugin.upgrade or plugin, fleet.state.plugin(plugin.cluster.ref, key[2]).admitted
     owner = decisions.index.owners.get(wanted.target.owner)

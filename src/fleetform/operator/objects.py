@@ -15,6 +15,7 @@ import msgspec
 
 from fleetform.app.reading.documents import is_of_one_organization, is_read_by_dialect
 from fleetform.dialects.greenhouse.read import MADE_BY
+from fleetform.model.answers.base import JsonMap
 from fleetform.model.kinds import API_VERSION, DEFAULT_ORGANIZATION, KINDS, PLATFORM_NAMESPACE
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.operator.generated import is_generated, persons_part
@@ -42,11 +43,17 @@ _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 class Kept(NamedTuple):
-    """An object: its key and version, and what of it is input; None where nothing is."""
+    """An object: its key and version, and what of it is input, None where nothing is; as a file, with its name.
+
+    home is its organization, "" if it is everybody's. texts are those in it that may be names of other objects.
+    """
 
     key: ObjectKey
     version: str
-    content: bytes | None
+    content: bytes | None = None
+    name: str = ""
+    home: str = ""
+    texts: Collection[str] = ()
 
 
 class Followed(NamedTuple):
@@ -76,7 +83,6 @@ class ApiObjects:
         self._denied: set[Followed] = set()
         self._namespaces: frozenset[str] = frozenset({PLATFORM_NAMESPACE})
         self._referred: frozenset[KindName] = frozenset()
-        self._texts: dict[bytes, Collection[str]] = {}
         self._looked = Event()
         self._finder = Thread(target=self._find, name="kinds", daemon=True)
 
@@ -121,11 +127,10 @@ class ApiObjects:
     def organizations(self) -> frozenset[str]:
         """Those that have objects of a fleet; the platform is one of them if it has."""
         found = {
-            _home(resource, key)
+            each.home
             for (resource, _), reflector in self._reflectors().items()
             if _is_input(resource)
-            for key, each in reflector.objects().items()
-            if each.content is not None
+            for each in reflector.objects().values()
         }
         return frozenset(found - {""})
 
@@ -136,8 +141,8 @@ class ApiObjects:
         read = self._namespaces if organization is None else {organization, PLATFORM_NAMESPACE} & self._namespaces
         new = sorted(read - {each.namespace for each in known})
         problems += [_problem(f"the Secrets of {each} are not known yet") for each in new]
-        own: dict[str, bytes] = {}
-        by_name: list[tuple[str, ObjectKey, bytes]] = []
+        own: list[Kept] = []
+        by_name: list[Kept] = []
         for followed, reflector in known.items():
             resource = followed.resource
             is_read = not followed.namespace or followed.namespace in read
@@ -145,24 +150,14 @@ class ApiObjects:
                 failure = self._failing.get(followed)
                 why = f": {failure.message}" if failure is not None else " yet"
                 problems.append(_problem(f"{followed} are not known{why}"))
-            for key, each in reflector.objects().items():
-                if each.content is None or not _is_seen(organization, resource, key):
-                    continue
-                name = _file_name(resource, key, each.content)
-                if resource.kind in _BY_NAME:
-                    by_name.append((name, key, each.content))
-                else:
-                    own[name] = each.content
-        names = self._names(own.values())
-        own.update((name, content) for name, key, content in by_name if names.may_mean(key.name))
-        return SourceFiles(dict(sorted(own.items())), problems, separate=True)
-
-    def _names(self, contents: Iterable[bytes]) -> Names:
-        """What objects may refer to; each is looked through once."""
-        before, self._texts = self._texts, {}
-        for each in contents:
-            self._texts[each] = before[each] if each in before else texts_of(msgspec.json.decode(each))
-        return Names(self._texts.values())
+            seen = _homes_seen(organization, resource)
+            found = by_name if resource.kind in _BY_NAME else own
+            found += [each for each in reflector.objects().values() if seen is None or each.home in seen]
+        if by_name:
+            names = Names(each.texts for each in own)
+            own += [each for each in by_name if names.may_mean(each.key.name)]
+        files = {each.name: each.content for each in own if each.content is not None}
+        return SourceFiles(dict(sorted(files.items())), problems, separate=True)
 
     # ---- Following
 
@@ -226,6 +221,7 @@ class ApiObjects:
                 lambda each: each.version,
                 kept=lambda each: self._kept(followed.resource, each),
                 content_of=lambda each: each.content,
+                is_kept=lambda each: each.content is not None,
                 namespace=followed.namespace,
                 changed=lambda _: self._has_changed(followed),
                 failed=lambda error: self._fails(followed, error),
@@ -235,16 +231,19 @@ class ApiObjects:
 
     def _kept(self, resource: Resource, manifest: dict[str, Any]) -> Kept:
         metadata = manifest["metadata"]
-        content = _content(resource, manifest)
-        if content is not None and _is_input(resource) and any(mark in content for mark in _MARKS):
-            self._refer_to(referred_kinds([manifest]))
         key = ObjectKey(metadata.get("namespace", ""), metadata["name"])
-        organization = _home(resource, key) if _is_input(resource) else ""
-        if organization and organization not in self._namespaces:
+        found, home = _input(resource, manifest), _home(resource, key)
+        if home and _is_input(resource) and home not in self._namespaces:
             with self._lock:
-                self._namespaces |= {organization}
+                self._namespaces |= {home}
             self._look.set()
-        return Kept(key, metadata["resourceVersion"], content)
+        if found is None:
+            return Kept(key, metadata["resourceVersion"])
+        content = msgspec.json.encode(found, order="deterministic")
+        if _is_input(resource) and any(mark in content for mark in _MARKS):
+            self._refer_to(referred_kinds([manifest]))
+        texts = texts_of(found) if resource.kind not in _BY_NAME else ()
+        return Kept(key, metadata["resourceVersion"], content, _file_name(resource, key, found), home, texts)
 
     def _refer_to(self, kinds: set[KindName]) -> None:
         """Kinds that objects refer to are followed from then on; once nobody does, they cost little."""
@@ -281,18 +280,18 @@ def _home(resource: Resource, key: ObjectKey) -> str:
     return key.name if resource.kind == "Organization" and not key.namespace else key.namespace
 
 
-def _is_seen(organization: str | None, resource: Resource, key: ObjectKey) -> bool:
-    """Whether an organization sees an object (B15)."""
-    home = _home(resource, key)
-    if organization is None or home in ("", organization):
-        return True
+def _homes_seen(organization: str | None, resource: Resource) -> frozenset[str] | None:
+    """Whose objects of a kind an organization sees (B15); None: all."""
+    if organization is None:
+        return None
     if organization == DEFAULT_ORGANIZATION and not _is_input(resource) and resource.kind not in _BY_NAME:
         # Configs of Open Cluster Management's add-ons lie in any namespace; nothing else may refer to them there.
-        return True
-    return home == PLATFORM_NAMESPACE and resource.kind in (*_OF_PLATFORM, *_BY_NAME)
+        return None
+    offered = {PLATFORM_NAMESPACE} if resource.kind in (*_OF_PLATFORM, *_BY_NAME) else set()
+    return frozenset({"", organization} | offered)
 
 
-def _content(resource: Resource, manifest: dict[str, Any]) -> bytes | None:
+def _input(resource: Resource, manifest: dict[str, Any]) -> dict[str, Any] | None:
     """What of an object is input: no bookkeeping of the server, and of our own kinds no status."""
     found: dict[str, Any] | None = {"apiVersion": resource.api_version, "kind": resource.kind, **manifest}
     if resource.group == _OUR_GROUP and is_generated(manifest | {"kind": resource.kind}):
@@ -313,7 +312,7 @@ def _content(resource: Resource, manifest: dict[str, Any]) -> bytes | None:
     annotations = {key: each for key, each in (metadata.pop("annotations", None) or {}).items() if key != _LAST_APPLIED}
     if annotations:
         metadata["annotations"] = annotations
-    return msgspec.json.encode({**found, "metadata": metadata}, order="deterministic")
+    return {**found, "metadata": metadata}
 
 
 def _is_data(secret: dict[str, Any]) -> bool:
@@ -321,12 +320,12 @@ def _is_data(secret: dict[str, Any]) -> bool:
     return secret.get("type") not in ("helm.sh/release.v1", "fleetform.dev/store")
 
 
-def _file_name(resource: Resource, key: ObjectKey, content: bytes) -> str:
+def _file_name(resource: Resource, key: ObjectKey, found: JsonMap) -> str:
     """As kubectl would name it; a definition with its version, since several are known side by side."""
     kind = f"{resource.plural}.{resource.group}" if resource.group else resource.plural
     name = f"{key.namespace}/{kind}/{key.name}" if key.namespace else f"{kind}/{key.name}"
     if resource.group == _OUR_GROUP and resource.kind == "PluginDefinition":
-        return str(Versioned(name, msgspec.json.decode(content)["spec"].get("version", "")))
+        return str(Versioned(name, found["spec"].get("version", "")))
     return name
 
 

@@ -7,6 +7,7 @@ who write it; the store never looks inside.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import NamedTuple, Protocol
@@ -86,6 +87,13 @@ class Delete(NamedTuple):
 
     ref: Ref
     expected: int | None = None
+
+
+def refuse_doubles(writes: Sequence[Put | Delete]) -> None:
+    """A commit says of each record once what becomes of it: ValueError otherwise."""
+    if len({each.ref for each in writes}) < len(writes):
+        twice = next(ref for ref, count in Counter(each.ref for each in writes).items() if count > 1)
+        raise ValueError(f"{twice} is written twice in one commit")
 
 
 class Event(Struct, frozen=True, gc=False):

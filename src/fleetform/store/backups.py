@@ -20,6 +20,9 @@ def back_up(path: str, target: str) -> None:
     partial = f"{target}.part"
     _remove(partial)
     try:
+        # Made first: what keeps it from being written is said of the copy, and not of the database.
+        with translated(target):
+            os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
         with translated(path):
             connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
             try:

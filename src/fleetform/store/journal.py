@@ -197,9 +197,10 @@ class Journal:
         try:
             self._head_version = self._put(_HEAD, body, self._head_version)
         except SupersededError:
-            # A process before this one wrote its last checkpoint late: it includes less than this one.
+            # A process before this one wrote its last checkpoint late: it includes less than this one. What includes as
+            # much may be of the process that still writes, which removes the chunks of this one.
             found = self._cells.get(_HEAD)
-            if found is None or _decoded_head(found).number > head.number:
+            if found is None or _decoded_head(found).number >= head.number:
                 raise
             self._head_version = self._put(_HEAD, body, found.version)
         self._head = head

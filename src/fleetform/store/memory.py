@@ -23,6 +23,7 @@ from fleetform.ports.store import (
     Page,
     Put,
     Record,
+    refuse_doubles,
 )
 from fleetform.store.audit_chain import chained
 
@@ -138,8 +139,7 @@ class MemoryStore:
             found = self._records[write.ref].version if write.ref in self._records else 0
             if write.expected is not None and write.expected != found:
                 raise ConflictError(write.ref, write.expected, found)
-        if len({each.ref for each in commit.writes}) < len(commit.writes):
-            raise ValueError("a record is written twice in one commit")
+        refuse_doubles(commit.writes)
         changed = [self._write(each) for each in commit.writes]
         self._version += any(changed)
         self._events += commit.events

@@ -7,7 +7,6 @@ beside another connection's commit.
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -16,7 +15,7 @@ import apsw
 import msgspec
 
 from fleetform.model.objects import Ref
-from fleetform.ports.store import KEPT_IN_FEED, Commit, ConflictError, Delete, Put, UnusableError
+from fleetform.ports.store import KEPT_IN_FEED, Commit, ConflictError, Delete, Put, UnusableError, refuse_doubles
 from fleetform.store.audit_chain import chained
 from fleetform.store.hold import hold
 from fleetform.store.schema import bring_up_to_date, check_schema, quick_check
@@ -123,9 +122,7 @@ class SqliteStore(SqliteReader):
         Statements are run over all of them at once: to begin one for each costs more than what it does.
         """
         refs = [write.ref for write in writes]
-        if len(set(refs)) < len(refs):
-            twice = next(ref for ref, count in Counter(refs).items() if count > 1)
-            raise ValueError(f"{twice} is written twice in one commit")
+        refuse_doubles(writes)
         execute = self._connection.executemany
         known = {row[0]: row[1:] for row in execute(_GET_NUMBERED, [(*ref, number) for number, ref in enumerate(refs)])}
         past: list[Row] = []

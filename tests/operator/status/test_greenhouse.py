@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from fleetform.operator.objects import _content
+from fleetform.operator.objects import _input
 from fleetform.operator.status.greenhouse import GreenhouseStatuses, greenhouse_status
 from fleetform.operator.status.passes import Amiss, Found, Pass, Placed
 from fleetform.outside.kubernetes.client import Client
@@ -97,9 +97,9 @@ def test_what_we_write_there_is_no_input(labels: dict[str, str], kept: dict[str,
     manifest = read_one(PLUGIN)
     manifest["metadata"]["labels"] = labels
     manifest["status"] = {"version": "1.0.0", "statusConditions": {"conditions": [{"type": "Ready"}]}}
-    content = _content(Resource("greenhouse.sap", "v1alpha1", "plugins", "Plugin"), manifest)
-    assert content is not None
-    assert read_one(content.decode()).get("status") == kept
+    found = _input(Resource("greenhouse.sap", "v1alpha1", "plugins", "Plugin"), manifest)
+    assert found is not None
+    assert found.get("status") == kept
 
 
 def test_what_ends_its_thread_is_told_with_the_next_pass() -> None:

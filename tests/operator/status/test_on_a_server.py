@@ -204,7 +204,7 @@ def test_kubectl_reads_well(operator: Operator) -> None:
     ]
     assert table(operator.kubectl("get", "rollouts")) == [
         "NAME PRESET PHASE STAGE FROM TO HEALTHY OF FAILED WAITS FOR",
-        f"{rollout} web Progressing gold 1.0.0 1.0.0 1 2 0 approval",
+        f"{rollout} web Progressing gold 1.0.0 1 2 0 approval",
     ]
     assert table(operator.kubectl("get", "pluginpresets")) == [
         "NAME TOTAL UPDATED READY WAITING BLOCKED FAILED UNREACHABLE ROLLOUT VALID",

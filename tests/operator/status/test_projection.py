@@ -113,6 +113,9 @@ def test_an_upgrade_is_told_step_by_step() -> None:
     assert Ref("PluginDefinitionRevision", "acme", "web-1.1.0") in changed
     shown.plane.health.says["eu-1"] = "Failed"
     shown.plane.health.messages["eu-1"] = "no pod is ready"
+    shown.settle()
+    tried = conditions(shown.plugin("web-eu-1"))
+    assert (tried["Reconciling"], "Stalled" in tried) == (("True", "Retry"), False), "nobody has to do anything yet"
     shown.settle(hours=12)
     failed = shown.plugin("web-eu-1")
     assert failed.state == "Failed"
@@ -135,6 +138,46 @@ def test_what_blocks_an_upgrade_is_told_with_its_option_and_what_to_do() -> None
     assert found["UpToDate"] == found["Resolved"] == ("False", "RequiredOption")
     # What runs is not the worse for it.
     assert found["Ready"] == ("True", "Healthy")
+
+
+def test_a_rollout_that_installs_comes_from_no_version() -> None:
+    shown = Shown()
+    (name,) = [ref.name for ref in shown.projection.wanted if ref.kind == "Rollout"]
+    installed = shown[f"Rollout/{name}"]
+    assert isinstance(installed, RolloutStatus)
+    assert (installed.phase, installed.from_, installed.to) == ("Succeeded", None, "1.0.0")
+    upgrade(shown)
+    shown.settle()
+    (newer,) = [ref.name for ref in shown.projection.wanted if ref.kind == "Rollout" and ref.name != name]
+    upgraded = shown[f"Rollout/{newer}"]
+    assert isinstance(upgraded, RolloutStatus)
+    assert (upgraded.phase, upgraded.from_, upgraded.to) == ("Succeeded", "1.0.0", "1.1.0")
+
+
+def test_a_rollout_that_is_over_does_not_wait_for_what_a_newer_one_waits_for() -> None:
+    shown = Shown()
+    (name,) = [ref.name for ref in shown.projection.wanted if ref.kind == "Rollout"]
+    shown.plane.files.files["preset.yaml"] = PRESET.replace("spec:\n", "spec:\n  suspend: true\n", 1)
+    upgrade(shown)
+    shown.settle()
+    (newer,) = [ref.name for ref in shown.projection.wanted if ref.kind == "Rollout" and ref.name != name]
+    over, paused = shown[f"Rollout/{name}"], shown[f"Rollout/{newer}"]
+    assert isinstance(over, RolloutStatus)
+    assert isinstance(paused, RolloutStatus)
+    assert (over.phase, over.waits_for, over.notable) == ("Succeeded", None, [])
+    assert (paused.phase, paused.waits_for) == ("Paused", "suspended")
+
+
+def test_of_a_cluster_without_plugins_nobody_knows_whether_it_answers() -> None:
+    bare = "\napiVersion: fleetform.dev/v1alpha1\nkind: Cluster\nmetadata: {name: bare, namespace: acme}\n"
+    shown = Shown(bare=bare)
+    every = shown.plane.files.files["preset.yaml"]
+    shown.plane.files.files["preset.yaml"] = every.replace(
+        "clusterSelector: {}", "clusterSelector: {ignoreClusters: [bare]}"
+    )
+    shown.settle(minutes=1)
+    assert conditions(shown["Cluster/bare"])["Reachable"] == ("Unknown", "NotAsked")
+    assert conditions(shown["Cluster/eu-1"])["Reachable"] == ("True", "Answers")
 
 
 @pytest.mark.rule("B33")

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from msgspec import to_builtins
 
@@ -84,20 +85,43 @@ class _Use:
                     exact = parse_range(wanted).exact if wanted is not None else None
                     if exact is not None:
                         self.pinned.add((_home(fleet, ref.organization, definition), exact))
-        for plugin in fleet.decisions.plugins.values():
-            target = plugin.upgrade or plugin
-            revision = target.target.revision or plugin.target.revision
-            key = _home(fleet, plugin.organization, plugin.target.definition)
+        # Most plugins of a definition are alike.
+        for one, number in Counter(_each_use(fleet)).items():
+            revision = one.wanted or one.revision
+            key = _home(fleet, one.organization, one.definition)
             if revision is not None:
                 key = (revision.object.ref.organization, revision.object.ref.name)
-            if plugin.version is not None:
-                self.plugins[key, plugin.version] += 1
-            healthy = fleet.state.plugin(plugin.cluster.ref, plugin.name).last_healthy
-            needed = {plugin.version, target.version, plugin.running, healthy.version if healthy else None}
+            if one.revision is not None:
+                self.plugins[key, one.revision.version] += number
+            revisions = [each.version for each in (one.revision, one.wanted) if each is not None]
+            needed = (*revisions, one.running, one.healthy)
             self._needed.update((key, version) for version in needed if version is not None)
 
     def versions(self, name: Name) -> set[str]:
         return {version for of, version in self._needed | self.pinned if of == name}
+
+
+class _PluginUse(NamedTuple):
+    """What one plugin uses: its revision, the one that is wanted, the versions that run and that were healthy last."""
+
+    organization: str
+    definition: str
+    revision: Revision | None
+    wanted: Revision | None
+    running: str | None
+    healthy: str | None
+
+
+def _each_use(fleet: Fleet) -> Iterator[_PluginUse]:
+    states = fleet.state.plugins
+    for ref, here in fleet.decisions.clusters.items():
+        known = states.get(ref, {})
+        for name, plugin in here.plugins.items():
+            target, upgrade, state = plugin.target, plugin.upgrade, known.get(name)
+            healthy = state.last_healthy if state is not None else None
+            wanted = upgrade.target.revision if upgrade is not None else None
+            last = healthy.version if healthy is not None else None
+            yield _PluginUse(ref.organization, target.definition, target.revision, wanted, plugin.running, last)
 
 
 def _home(fleet: Fleet, organization: str, definition: str) -> Name:

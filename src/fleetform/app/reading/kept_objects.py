@@ -79,7 +79,8 @@ def kept_from(hashes: ContentHashes, documents: Iterable[Document], wanted: set[
         for organization in {each.ref.organization for each in left.values()}:
             for each in _objects(document, organization):
                 key = identity_text(each), content_with_annotations(each)
-                if key in left:
+                # A document that names its organization is the same object for whichever reads it.
+                if key in left and left[key].ref.organization == organization:
                     created = left[key].created
                     stamp = time_text(created) if created is not None else None
                     tree = msgspec.Raw(msgspec.json.encode(document.tree))

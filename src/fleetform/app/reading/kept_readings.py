@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from datetime import datetime
 
 from fleetform.app.reading.documents import read_document
 from fleetform.dialects.envelope import Reading
 from fleetform.model.objects import Object
 from fleetform.ports.inputs import Document
+from fleetform.syntax.times import parse_time
 
 
 class KeptReadings:
@@ -21,7 +21,7 @@ class KeptReadings:
     def __init__(self) -> None:
         self._organization = ""
         self._readings: dict[int, tuple[Document, Reading]] = {}
-        self._stamped: dict[int, tuple[Object[object], Object[object]]] = {}
+        self._stamped: dict[int, tuple[Object[object], str, Object[object]]] = {}
 
     def read(self, documents: Iterable[Document], organization: str) -> list[tuple[Document, Reading]]:
         """What each document is; those that are gone are forgotten."""
@@ -36,12 +36,12 @@ class KeptReadings:
             found.append(kept)
         return found
 
-    def stamped(self, object_: Object[object], created: datetime) -> Object[object]:
-        """The object with its time of creation."""
+    def stamped(self, object_: Object[object], stamp: str) -> Object[object]:
+        """The object with its time of creation. ValueError if that is no time."""
         kept = self._stamped.get(id(object_))
-        if kept is None or kept[1].created != created:
-            kept = self._stamped[id(object_)] = (object_, replace(object_, created=created))
-        return kept[1]
+        if kept is None or kept[1] != stamp:
+            kept = self._stamped[id(object_)] = (object_, stamp, replace(object_, created=parse_time(stamp)))
+        return kept[2]
 
     def finish(self, objects: Iterable[Object[object]]) -> None:
         """The end of a reading: what is not among its objects is forgotten."""

@@ -21,7 +21,6 @@ from fleetform.model.objects import Object, Ref
 from fleetform.model.results.diagnostics import Diagnostic, Severity
 from fleetform.model.snapshot import Snapshot, VersionKey
 from fleetform.ports.state import KnownState
-from fleetform.syntax.times import parse_time
 from fleetform.syntax.versions import VersionError, parse_version
 
 CREATED = "fleetform.dev/created"
@@ -180,7 +179,7 @@ def stamped(
     if stamp is None:
         return object_
     try:
-        return kept.stamped(object_, parse_time(stamp))
+        return kept.stamped(object_, stamp)
     except ValueError:
         path = ("annotations", CREATED) if annotation else ("creationTimestamp",)
         where = " in the state" if known else ""

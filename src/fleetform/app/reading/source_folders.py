@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from fleetform.engine.check.catalogs import holds_its_catalog
 from fleetform.model.kinds.definition import CatalogSpec, PluginDefinitionSpec
@@ -28,9 +29,10 @@ def source_folders(objects: Iterable[Object[object] | None], documents: Iterable
         if name in _KUSTOMIZATIONS and isinstance(each.tree, dict):
             listed = [each.tree.get(field) for field in _REACHING]
             paths = [path for paths in listed if isinstance(paths, list) for path in paths if isinstance(path, str)]
-            # Those inside its own folder are there anyway, and addresses are no folders.
-            above = [path for path in paths if path.startswith("..") and "://" not in path]
-            reached.setdefault(folder, []).extend(os.path.normpath(os.path.join(folder, path)) for path in above)
+            # Those inside its own folder are there anyway, but may reach others; of an address nothing is there, and
+            # kustomize takes no absolute path.
+            local = [path for path in paths if not os.path.isabs(path)]
+            reached.setdefault(folder, []).extend(os.path.normpath(os.path.join(folder, path)) for path in local)
     waiting = [folder for folder in reached if below(os.path.join(folder, "x"), frozenset(folders))]
     while waiting:
         new = [each for each in reached.get(waiting.pop(), ()) if each not in folders]
@@ -76,9 +78,12 @@ def _local_paths(spec: object) -> Iterator[str]:
 
 def below(file: str, folders: frozenset[str]) -> bool:
     """Whether a file is one of some folders and files, or in one of them."""
-    if file in folders:
-        return True
-    folder = os.path.dirname(file) if folders else ""
+    return bool(folders) and (file in folders or _is_below(os.path.dirname(file), folders))
+
+
+@lru_cache(4096)
+def _is_below(folder: str, folders: frozenset[str]) -> bool:
+    """Whether a folder is one of some, or in one of them: many files have one folder."""
     while folder:
         if folder in folders:
             return True

@@ -24,6 +24,7 @@ class PluginRender(NamedTuple):
     """What became of a plugin: its objects, or what keeps it from having any.
 
     unavailable says that a tool or a source is missing here. unsteady: what is rendered differs from time to time.
+    input is what was rendered, if a render was asked for.
     """
 
     plugin: PluginDecision
@@ -34,6 +35,7 @@ class PluginRender(NamedTuple):
     key: str | None = None
     transformation: Transformation = NO_TRANSFORMATION
     odd_keys: tuple[str, ...] = ()
+    input: RenderInput | None = None
 
 
 _FAILURES = ("render-failed", "plain-secret")
@@ -75,7 +77,7 @@ def render_plugins(
     if not transforming:
         inputs = [structs.replace(each, transforms=(), patches=()) for each in inputs]
     rendered = renders.render(inputs)
-    for (index, plugin, _), result in zip(waiting, rendered, strict=True):
+    for (index, plugin, input_), result in zip(waiting, rendered, strict=True):
         if isinstance(result, Rendered):
             answers[index] = PluginRender(
                 plugin,
@@ -84,6 +86,7 @@ def render_plugins(
                 key=result.key,
                 transformation=result.transformation,
                 odd_keys=result.odd_keys,
+                input=input_,
             )
             continue
         revision, hint = plugin.target.revision, result.hint

@@ -29,11 +29,28 @@ from fleetform.syntax.times import clock_text, distance_text
 COUNTDOWN = {"7d": timedelta(days=7), "1d": timedelta(days=1), "1h": timedelta(hours=1)}
 
 
+class Quiet(NamedTuple):
+    """An owner's plan of which all was told that there is to tell, and when time alone gives more: a countdown."""
+
+    plan: OwnerPlan
+    until: datetime | None
+
+    def holds(self, plan: OwnerPlan, now: datetime) -> bool:
+        return self.plan is plan and (self.until is None or now < self.until)
+
+
+_NOBODY: Mapping[Ref, Quiet] = {}
+
+
 class Told(NamedTuple):
-    """What a plan has people told, and when time alone makes that another: the next countdown."""
+    """What a plan has people told, and when time alone makes that another: the next countdown.
+
+    quiet are owners that have no more to tell once this was told, for the next plan.
+    """
 
     notices: list[Notice]
     look_at: datetime | None
+    quiet: Mapping[Ref, Quiet] = _NOBODY
 
 
 class Knowledge(NamedTuple):
@@ -49,13 +66,28 @@ class Knowledge(NamedTuple):
     decide_by: Callable[[OwnerPlan, Rollout, str], datetime | None]
 
 
-def plan_notices(found: Plan, known: Knowledge, now: datetime) -> Told:
-    told = _Telling(found, known, now)
+def plan_notices(found: Plan, known: Knowledge, now: datetime, quiet: Mapping[Ref, Quiet] = _NOBODY) -> Told:
+    """quiet are owners of which all was told by an earlier plan: those that have the same still are not looked at."""
+    notices: list[Notice] = []
+    looks: list[datetime | None] = []
+    after: dict[Ref, Quiet] = {}
     for owner in found.owners:
-        if not owner.at_rest:
-            told.owner(owner)
-    told.removals()
-    return Told(told.notices, min(told.looks, default=None))
+        if owner.at_rest:
+            continue
+        ref = owner.change.owner
+        told = quiet.get(ref)
+        if told is None or not told.holds(owner, now):
+            telling = _Telling(found, known, now)
+            telling.owner(owner)
+            notices += telling.notices
+            told = Quiet(owner, min(telling.looks, default=None))
+        looks.append(told.until)
+        # What is yet to be stored is told of as that; and what is forced does not follow from the plan alone.
+        if owner.is_idle and not any(each.forced or each.forced_at is not None for each in owner.change.candidates):
+            after[ref] = told
+    telling = _Telling(found, known, now)
+    telling.removals()
+    return Told([*notices, *telling.notices], min((each for each in looks if each is not None), default=None), after)
 
 
 class _About(NamedTuple):

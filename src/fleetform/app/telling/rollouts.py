@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from fleetform.app.plan import versions
 from fleetform.app.telling.notices import MOST_CAUSES, Notice, Subject, cause, digest, notice
+from fleetform.engine.plan.failure import ran_before
 from fleetform.engine.plan.rollouts import Rollout
 from fleetform.engine.world.stored import Stored
 from fleetform.model.answers.notifications import Cause
@@ -80,15 +81,12 @@ def _members(states: PluginStates, rollouts: set[str]) -> Mapping[str, list[tupl
 def _told(happened: _Happened, members: list[tuple[str, PluginState]], at: datetime) -> Notice:
     event, rollout, how = happened
     places = [state.enrolment for _, state in members if state.enrolment is not None]
-    runs = [state.admitted for _, state in members]
+    before = [ran_before(rollout, state) for _, state in members]
     subject = Subject(
         rollout.owner,
         rollout.change_id,
         rollout.name,
-        versions(
-            each.before.version if each.before is not None else None if run is None else run.version
-            for each, run in zip(places, runs, strict=True)
-        ),
+        versions(each.version if each is not None else None for each in before),
         versions(each.target.version for each in places),
     )
     failed = [name for name, state in members if state.failed is not None]

@@ -93,7 +93,7 @@ def adopted(now: Snapshot, then: Snapshot) -> Snapshot:
         mine, theirs = getattr(now, part), getattr(then, part)
         if mine is not theirs:
             kept[part] = _adopted_objects(mine, theirs)
-    for part in (*_PAST, "states"):
+    for part in (*_PAST, "states", "unreadable"):
         mine, theirs = getattr(now, part), getattr(then, part)
         if mine is not theirs and mine == theirs and (part != "states" or _same_bytes(mine, theirs)):
             kept[part] = theirs

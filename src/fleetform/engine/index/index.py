@@ -70,10 +70,12 @@ class Index:
         if before is not None:
             if before.overrides.keys() == self.overrides.keys():
                 self._override_indexes = before._override_indexes
-            parts = ("owners", "placements", "instances")
-            same = all(getattr(before, each) is getattr(self, each) for each in parts)
+            same = before.owners is self.owners and before.instances is self.instances
             if same and before.clusters.all is snapshot.clusters:
-                self._selections = before._selections
+                chosen_again = before.placements is not self.placements
+                known = before._selections.items()
+                # Time alone may change what placements choose, and nothing else here.
+                self._selections = {name: each for name, each in known if not (chosen_again and each.asks_placements)}
 
     def at_time(self, snapshot: Snapshot) -> Index:
         """The same index at another time, at which nothing else is due."""
@@ -90,9 +92,9 @@ class Index:
             self._selections[organization] = found
         return found
 
-    def selects_as(self, before: Index) -> bool:
-        """Whether it is known that every owner selects the clusters that it selected before."""
-        return self._selections is before._selections
+    def selects_as(self, before: Index, organization: str) -> bool:
+        """Whether it is known that every owner of an organization selects the clusters that it selected before."""
+        return self.selection(organization) is before._selections.get(organization)
 
     def _owners_of(self, organization: str) -> Iterable[Owner]:
         return self._by_organization.get(organization, ())

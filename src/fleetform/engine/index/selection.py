@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from fleetform.engine.index.clusters import Cluster, ClusterIndex
@@ -45,21 +45,22 @@ class Selection:
         self._placed: list[Owner] = []
         # Whether an owner may be kept from clusters of other namespaces.
         self._at_home = False
+        self.asks_placements = False
         # What each number of the selector index means: an owner, or a group of one.
-        self._meaning: list[tuple[Owner, Group | None]] = []
+        meaning: list[tuple[Owner, Group | None]] = []
         selectors: list[Matchers] = []
         for age, owner in enumerate(owners):
             self._age[owner] = age
             self._at_home |= owner.object.conventions.own_namespace
+            self.asks_placements |= bool(owner.placements)
             if owner.by_hand:
                 self._by_hand.setdefault(owner.cluster, []).append(owner)
             elif owner.placements or owner.placed_by_groups or owner.placed_by_plugins:
                 self._placed.append(owner)
             else:
-                self._meaning += [(owner, None), *((owner, group) for group in owner.groups)]
+                meaning += [(owner, None), *((owner, group) for group in owner.groups)]
                 selectors += [owner.matchers, *(group.matchers for group in owner.groups)]
-        self._selectors = SelectorIndex(selectors)
-        self._selected: dict[Numbers, tuple[Selected, ...]] = {}
+        self._selectors = SelectorIndex(selectors, lambda numbers: _selected(meaning, numbers))
         # Most passes ask for the same clusters again.
         self._on: dict[Cluster, Iterable[Selected]] = {}
 
@@ -74,10 +75,7 @@ class Selection:
         by_hand = self._by_hand.get(cluster.ref.name, ())
         if is_going(cluster):
             return [Selected(owner, ()) for owner in by_hand]
-        numbers = self._selectors.reaching(cluster)
-        by_labels = self._selected.get(numbers)
-        if by_labels is None:
-            by_labels = self._selected[numbers] = tuple(self._by_labels(numbers))
+        by_labels = self._selectors.of(cluster)
         if cluster.conventions.own_namespace:
             by_labels = tuple(each for each in by_labels if each.owner.may_select(cluster))
         if not by_hand and not self._placed:
@@ -88,17 +86,6 @@ class Selection:
             if groups is not None:
                 found.append(Selected(owner, groups))
         return sorted(found, key=lambda each: self._age[each.owner])
-
-    def _by_labels(self, numbers: Numbers) -> Iterator[Selected]:
-        groups: dict[Owner, list[Group]] = {}
-        for number in numbers:
-            owner, group = self._meaning[number]
-            if group is not None:
-                groups.setdefault(owner, []).append(group)
-        for number in numbers:
-            owner, group = self._meaning[number]
-            if group is None:
-                yield Selected(owner, owner.shared_groups(groups.get(owner, ())))
 
     def _groups_of(self, owner: Owner, cluster: Cluster) -> Groups | None:
         """The groups of an owner with placements that a cluster is in; None where the owner does not select it."""
@@ -152,6 +139,16 @@ class Selection:
         if group.placement is not None:
             return self._placements.members(organization, group.placement)
         return self._clusters.matching(organization, group.matchers)
+
+
+def _selected(meaning: Sequence[tuple[Owner, Group | None]], numbers: Numbers) -> tuple[Selected, ...]:
+    """The owners that numbers of the selector index mean, each with those of its groups that they mean."""
+    groups: dict[Owner, list[Group]] = {}
+    for owner, group in [meaning[number] for number in numbers]:
+        if group is not None:
+            groups.setdefault(owner, []).append(group)
+    owners = [owner for owner, group in [meaning[number] for number in numbers] if group is None]
+    return tuple([Selected(owner, owner.shared_groups(groups.get(owner, ()))) for owner in owners])
 
 
 def is_going(cluster: Cluster) -> bool:

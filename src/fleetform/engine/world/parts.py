@@ -62,43 +62,52 @@ class Again(NamedTuple):
     """Plugins by part, the keys of those that are decided anew, and the owners that this may reach."""
 
     plugins: dict[Ref, PartPlugins]
-    anew: set[PluginKey]
+    anew: list[PluginKey]
     touched: set[Object[Any]]
 
 
+class _Anew(NamedTuple):
+    """An owner's plugins in the pass before, and those that are decided anew."""
+
+    before: Mapping[PluginKey, PluginDecision]
+    anew: dict[PluginKey, PluginDecision]
+
+
 def plugins_again(
-    decisions: Decisions, before: Decisions, known: Mapping[Ref, PartPlugins], moved: Collection[Ref]
+    decisions: Decisions, earlier: Decisions, known: Mapping[Ref, PartPlugins], moved: Collection[Ref]
 ) -> Again | None:
     """Plugins by part, made from those of the pass before if only some clusters are decided anew.
 
     None if it is not that simple: owners that come, go or have groups, clusters that come or go.
     """
-    now: dict[Ref, dict[PluginKey, PluginDecision]] = {}
+    now: dict[Object[Any], _Anew] = {}
     touched: set[Object[Any]] = set()
     somebody_waits = _has_dependents(decisions)
     for cluster in moved:
-        here, then = decisions.clusters.get(cluster), before.clusters.get(cluster)
+        here, then = decisions.clusters.get(cluster), earlier.clusters.get(cluster)
         if here is None or then is None or here.claims or then.claims:
             return None
         for name in changed_keys(here.plugins, then.plugins):
             plugin = here.plugins.get(name)
             if plugin is None or name not in then.plugins:
                 return None
-            owner = plugin.target.owner
-            part, plugins = known.get(owner.ref, _NO_PART)
-            key = plugin.key
-            if part is None or part.owner is not owner or part.group is not None or key not in plugins:
+            owner, key = plugin.target.owner, plugin.key
+            if owner not in now:
+                part, plugins = known.get(owner.ref, _NO_PART)
+                if part is None or part.owner is not owner or part.group is not None:
+                    return None
+                now[owner] = _Anew(plugins, {})
+            before, anew = now[owner]
+            if key not in before:
                 return None
-            now.setdefault(owner.ref, {})[key] = plugin
-            touched.add(owner)
+            anew[key] = plugin
         if somebody_waits:
             # What is beside them may be another.
             touched.update(each.target.owner for each in here.plugins.values() if has_dependencies(each))
     found = dict(known)
-    for ref, anew in now.items():
-        part, plugins = known[ref]
-        found[ref] = part, {**plugins, **anew}
-    return Again(found, {key for anew in now.values() for key in anew}, touched)
+    for owner, (before, anew) in now.items():
+        found[owner.ref] = found[owner.ref][0], {**before, **anew}
+    return Again(found, [key for each in now.values() for key in each.anew], touched.union(now))
 
 
 def _has_dependents(decisions: Decisions) -> bool:

@@ -177,9 +177,14 @@ class _Numbers:
 
     def cluster(self, cluster: Object[Any], validity: Validity) -> ClusterStatus:
         silent = self._silent.get(cluster.ref)
-        reachable = condition("Reachable", True, "Answers", "it answers")
         if silent is not None:
             reachable = condition("Reachable", False, "Silent", f"it has not answered since {time_text(silent)}")
+        elif not self._plugins[cluster.ref]:
+            reachable = condition(
+                "Reachable", None, "NotAsked", "no plugin is for it, so nobody asks whether it answers"
+            )
+        else:
+            reachable = condition("Reachable", True, "Answers", "it answers")
         return ClusterStatus(
             plugins=self._plugins[cluster.ref],
             blocked=self._blocked[cluster.ref],

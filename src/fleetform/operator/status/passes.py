@@ -108,8 +108,10 @@ class Changes:
         stored = now.image.known.rollouts.rollouts
         stored_then = last.image.known.rollouts.rollouts if last is not None else {}
         self.owners = sorted({*self._plans, *changed_keys(stored, stored_then)})
+        silent = now.image.known.rollouts.silent_since
+        silenced = last is not None and silent != last.image.known.rollouts.silent_since
         # While something moves, what it comes to in numbers is of no use to anybody.
-        self.counts = self.objects or (bool(self._clusters) and now.plan.is_idle)
+        self.counts = self.objects or silenced or (bool(self._clusters) and now.plan.is_idle)
 
     def everything(self) -> None:
         """What is wrong with objects is another: all of them may tell something else."""
@@ -162,14 +164,32 @@ class Changes:
         """Presets of which something may have to be counted again."""
         now, last = self._now, self._last
         found = {whole_owner(ref) for ref in self._plans}
+        decided, decided_then = now.fleet.decisions.clusters, last.fleet.decisions.clusters if last is not None else {}
+        for ref in self._clusters:
+            found.update(_owners_of_others(decided.get(ref), decided_then.get(ref)))
         known, known_then = now.image.known.plugins, last.image.known.plugins if last is not None else {}
-        sides = [now.fleet.decisions.clusters, last.fleet.decisions.clusters if last is not None else {}]
-        for ref in {*self._clusters, *changed_keys(known, known_then)}:
-            for clusters in sides:
-                here = clusters.get(ref)
-                found.update(each.target.owner.ref for each in (here.candidates if here is not None else ()))
+        for ref in changed_keys(known, known_then):
+            names = {*changed_keys(known.get(ref, {}), known_then.get(ref, {}))}
+            for here in (decided.get(ref), decided_then.get(ref)):
+                candidates = here.candidates if here is not None else ()
+                found.update(each.target.owner.ref for each in candidates if each.name in names)
         presets, presets_then = now.fleet.snapshot.presets, last.fleet.snapshot.presets if last is not None else {}
         return {*changed_keys(presets, presets_then), *(ref for ref in found if ref.kind == "PluginPreset")}
+
+
+def _owners_of_others(here: ClusterDecisions | None, then: ClusterDecisions | None) -> Iterator[Ref]:
+    """The owners of what is decided of a cluster in one of two passes and not, as the same object, in the other."""
+    sides = [_decided(each) for each in (here, then)]
+    for number in sides[0].keys() ^ sides[1].keys():
+        yield (sides[0].get(number) or sides[1][number]).target.owner.ref
+
+
+def _decided(here: ClusterDecisions | None) -> dict[int, PluginDecision]:
+    """Plugins, and those that lost a claim, by the identity of what is decided."""
+    if here is None:
+        return {}
+    found = {id(each): each for each in here.plugins.values()}
+    return found | {id(each): each.candidate for each in here.claims}
 
 
 def whole_owner(ref: Ref) -> Ref:

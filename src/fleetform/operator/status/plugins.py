@@ -219,6 +219,9 @@ def _moving(stands: State, held: Sequence[HeldBy], state: PluginState) -> Iterat
     """The two conditions by which other tools tell work from standstill; they are there only while they hold."""
     if stands == "InFlight":
         yield condition("Reconciling", True, "InFlight", "it is changed")
+    elif stands == "Failed" and held and held[0].gate == "wait":
+        # Another try is due: nobody has to do anything yet.
+        yield condition("Reconciling", True, "Retry", held[0].message)
     elif stands in ("Failed", "Blocked"):
         message = held[0].message if held else state.failure
         yield condition("Stalled", True, reason_word(held[0].gate) if held else stands, message)

@@ -33,9 +33,10 @@ def is_newer(version: str, other: str) -> bool:
 class Reflector(Generic[T]):
     """Objects of one kind as far as they are known. restarts is how often a watch could not go on.
 
-    kept makes what is kept of an object; key_of and version_of read its key and version there. changed is told the keys
-    whose content is another than before, which any new version is unless content_of says otherwise; failed why
-    following stops for a while, once each time.
+    kept makes what is kept of an object; key_of and version_of read its key and version there. One of which is_kept
+    says no is as one that is not there. changed is told the keys whose content is another than before, which any new
+    version is unless content_of says otherwise, and once that all is listed, whatever there is; failed why following
+    stops for a while, once each time.
     """
 
     def __init__(
@@ -48,6 +49,7 @@ class Reflector(Generic[T]):
         type_: Any = Any,
         kept: Callable[[Any], T] = lambda each: each,
         content_of: Callable[[T], object] | None = None,
+        is_kept: Callable[[T], bool] = lambda _: True,
         namespace: str = "",
         labels: str = "",
         changed: Callable[[frozenset[ObjectKey]], None] = lambda _: None,
@@ -58,7 +60,7 @@ class Reflector(Generic[T]):
         self._client, self._resource = client, resource
         self._key_of, self._version_of = key_of, version_of
         self._type, self._kept, self._namespace, self._labels = type_, kept, namespace, labels
-        self._content_of = content_of or version_of
+        self._content_of, self._is_kept = content_of or version_of, is_kept
         self._changed, self._failed = changed, failed
         self._page, self._silence = page, silence
         self._lock = Lock()
@@ -145,7 +147,8 @@ class Reflector(Generic[T]):
                 version=version,
                 type_=self._type,
             )
-            found.update((self._key_of(each), each) for each in map(self._kept, page.items))
+            kept = filter(self._is_kept, map(self._kept, page.items))
+            found.update((self._key_of(each), each) for each in kept)
             token = page.token
             if not token:
                 break
@@ -154,8 +157,10 @@ class Reflector(Generic[T]):
             self._written = {key: written for key, written in self._written.items() if is_newer(written, page.version)}
         changed = {key for key, each in found.items() if not self._is_same(before.get(key), each)}
         changed |= before.keys() - found.keys()
+        # That there is nothing is news, too, when nobody knew.
+        is_news = bool(changed) or not self.listed.is_set()
         self.listed.set()
-        if changed:
+        if is_news:
             self._changed(frozenset(changed))
 
     def _is_same(self, before: T | None, after: T) -> bool:
@@ -198,14 +203,16 @@ class Reflector(Generic[T]):
 
     def _take(self, type_: str, object_: T) -> None:
         key, version = self._key_of(object_), self._version_of(object_)
+        is_kept = self._is_kept(object_)
+        is_there = is_kept and type_ != "DELETED"
         with self._lock:
             before = self._objects.get(key)
-            if type_ == "DELETED":
-                self._objects.pop(key, None)
-            else:
+            if is_there:
                 self._objects[key] = object_
+            else:
+                self._objects.pop(key, None)
             written = self._written.get(key)
             if written is not None and not is_newer(written, version):
                 del self._written[key]
-        if type_ == "DELETED" or not self._is_same(before, object_):
+        if not self._is_same(before, object_) if is_there else (is_kept or before is not None):
             self._changed(frozenset({key}))
