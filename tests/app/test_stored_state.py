@@ -69,6 +69,8 @@ def test_a_state_comes_back_as_it_was_written(tmp_path: Path) -> None:
     name, state = next(iter(here.items()))
     assert state.enrolment is not None
     place = structs.replace(state.enrolment, irreversible=True, joined=True, blocked="required-option")
+    earlier = structs.replace(place, rollout="certs-before", earlier=structs.replace(place, rollout="certs-first"))
+    place = structs.replace(place, earlier=earlier)
     plugins = {**known.plugins, cluster: {**here, name: structs.replace(state, enrolment=place)}}
     known = replace(known, plugins=plugins)
     file = StateFile(str(tmp_path / "state.json"))

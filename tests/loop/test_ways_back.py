@@ -187,6 +187,40 @@ def test_what_has_a_change_from_before_it_was_aborted_goes_back_with_the_next_tr
     assert stages(found) == {"dev": ("RolledBack", 0, 0, 0, 0), "gold": ("RolledBack", 0, 0, 1, 0)}
 
 
+@pytest.mark.rule("S45", "B24", "R2-38")
+@pytest.mark.parametrize("restarts", [True, False])
+def test_what_has_a_change_from_before_it_was_replaced_goes_back_with_it_when_it_comes_again(restarts: bool) -> None:
+    """Its name is among its values: what it goes back to is nowhere else, and is kept as long as it may be needed."""
+    found = installed()
+    preset = found.files.files["preset.yaml"]
+    own = "optionValues:\n    - {name: host, expression: cluster.name}\n"
+    found.files.files["preset.yaml"] = preset.replace("optionValues:\n", own, 1)
+    found.wait(hours=3)
+    before = texts(found)
+    upgraded(found)
+    found.settle()
+    found.health.says["eu-2", "1.2.0"] = "Failed"
+    upgraded(found, "1.2.0")
+    found.settle()
+    found.control.ask(RolloutRequest(verb="start", name="web", who=Identity("ann", owner=True), supersede=True))
+    found.settle()
+    assert found.versions == {"eu-1": "1.0.0", "eu-2": "1.2.0", "us-1": "1.0.0"}
+    found.wait(minutes=30)
+    assert found.versions["eu-2"] == "1.1.0"
+    found.control.care()
+    if restarts:
+        found.restart()
+    fails(found, "eu-1")
+    found.wait(minutes=40)
+    assert found.versions["eu-1"] == "1.1.0"
+    assert status(found).name.endswith("-2")
+    found.control.care()
+    found.wait(hours=2)
+    assert texts(found) == before
+    assert stages(found) == {"dev": ("RolledBack", 0, 0, 0, 0), "gold": ("RolledBack", 0, 0, 1, 0)}
+    assert not found.settle().wrote
+
+
 @pytest.mark.rule("S50", "B21", "R2-38")
 @pytest.mark.parametrize("values", [True, False])
 @pytest.mark.parametrize("restarts", [True, False])

@@ -466,22 +466,49 @@ def test_a_rollout_says_nothing_of_single_clusters() -> None:
     assert "eu-1" not in str(structs.asdict(folder.rollout))
 
 
+def approval_of(folder: Folder, stage: str, user: str) -> str:
+    bound = f"rollout: {folder.rollout.name}, stage: {stage}, changeId: '{folder.rollout.change_id}'"
+    return manifest("Approval", f"{stage}-{user.partition('@')[0]}", f"{{{bound}, user: {user}}}")
+
+
 @pytest.mark.rule("R2-32", "R2-33", "S47")
 def test_people_approve_by_manifests_and_count_once_whatever_they_are_called() -> None:
     asks = policy("{name: all, remainder: true, approvals: {required: 2, from: {users: [ada, bob]}}}")
     people = "people: [{name: ada, emails: [ada@example.com], subjects: [al]}]"
     folder = installed(policy=ONE)
     folder.edit(certs=NEW, policy=asks, organization=organization(people))
-    rollout = folder.rollout
-
-    def approval(name: str, user: str) -> str:
-        bound = f"rollout: {rollout.name}, stage: all, changeId: '{rollout.change_id}'"
-        return manifest("Approval", name, f"{{{bound}, user: {user}}}")
-
-    folder.edit(one=approval("one", "ada@example.com"), two=approval("two", "al"))
+    folder.edit(one=approval_of(folder, "all", "ada@example.com"), two=approval_of(folder, "all", "al"))
     assert folder.go() == []
-    folder.edit(three=approval("three", "bob"))
+    folder.edit(three=approval_of(folder, "all", "bob"))
     assert len(folder.go()) == 3
+
+
+@pytest.mark.rule("B26")
+def test_an_approval_by_manifest_counts_for_the_policy_that_the_rollout_keeps() -> None:
+    """However its policy reads by then."""
+    stages = "{name: qa, clusterSelector: {matchLabels: {tier: qa}}}, {name: gold, remainder: true, %s}"
+    one, two = (policy(stages % f"approvals: {{required: {number}}}") for number in (1, 2))
+    folder = installed()
+    folder.edit(certs=NEW, policy=one)
+    assert folder.go() == ["qa-1"]
+    folder.healthy("qa-1")
+    folder.edit(policy=two)
+    assert (folder.go(), folder.gates("eu-1")) == ([], ["approval"])
+    folder.edit(ada=approval_of(folder, "gold", "ada"))
+    assert folder.go() == ["eu-1", "eu-2"]
+
+
+@pytest.mark.rule("B26")
+def test_an_approval_by_manifest_of_a_rollout_that_waits_counts_for_the_policy_of_now() -> None:
+    asks = "{name: all, remainder: true, approvals: {required: %d}}"
+    folder = installed(policy=ONE)
+    folder.edit(certs=NEW, policy=policy(asks % 1))
+    assert folder.go() == []
+    folder.edit(policy=policy(asks % 2))
+    folder.edit(ada=approval_of(folder, "all", "ada"))
+    assert folder.plan.starts == []
+    folder.edit(bob=approval_of(folder, "all", "bob"))
+    assert len(folder.plan.starts) == len(folder.go()) == 3
 
 
 class GitFolder:

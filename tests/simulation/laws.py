@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 
+from fleetform.engine.plan.rollouts import Rollout
 from fleetform.loop.image import Image
 from fleetform.loop.records import file_ref, packed
 from fleetform.model.results.decisions import PluginKey
@@ -17,7 +18,7 @@ DEV = frozenset({"eu-2", "eu-3"})
 SOAK = timedelta(hours=1)
 LAWS = (
     "concurrency",  # of gold one is changed at a time; who joins waits for nobody until it is installed (S51)
-    "budget",  # while a cluster stands failed with a change, and not on its way back, nothing else starts with it
+    "budget",  # while a cluster stands failed with a change, and not on its way back, nothing new starts with it (B24)
     "window",  # of gold, nothing that runs already is changed in an odd hour
     "stage",  # gold follows dev: every cluster of dev is healthy with what gold gets, and one that left is no proof
     "soak",  # and was so for an hour by the clock of some pass: once over it stays over, wherever the clock is set
@@ -50,8 +51,9 @@ class Witness:
 
     wanted says which clusters whole files want; guarded whether gold needs an approval and has a window. soaked are
     rollouts of which dev was seen to be done, founders the clusters that were there from the first on and never left.
-    silent are those that did not answer since a rollout last started something there: nobody waits for them, and they
-    catch up when they do (B25).
+    silent are those that did not answer since a rollout last started something there, unheard those that did not since
+    it did so while they answered, which mute do not: nobody waits for them, and they catch up when they do (B25). What
+    was started before anybody noticed holds its slot, and is no sign that they answer.
     """
 
     def __init__(self, guarded: bool = True) -> None:
@@ -62,11 +64,14 @@ class Witness:
         self.wanted: dict[int, frozenset[str]] = {}
         self.founders: frozenset[str] | None = None
         self.silent: set[str] = set()
+        self.unheard: set[str] = set()
+        self.mute: set[str] = set()
 
     def copy(self) -> Witness:
         other = Witness(self.guarded)
         other.events, other.approved, other.soaked = [*self.events], {*self.approved}, {*self.soaked}
         other.wanted, other.founders, other.silent = self.wanted, self.founders, {*self.silent}
+        other.unheard = {*self.unheard}
         return other
 
     @property
@@ -74,7 +79,7 @@ class Witness:
         """All that it has come to know, for telling worlds apart."""
         events = [(each.at, each.cluster, each.event, each.rollout, each.input_hash) for each in self.events]
         known = sorted(self.approved), sorted(self.soaked), sorted(self.founders or ()), sorted(self.silent)
-        return events, known
+        return events, known, sorted(self.unheard)
 
     # ---- What took place
 
@@ -99,8 +104,9 @@ class Witness:
             self._judge_start_beside(start, where)
             return
         self.silent.discard(start.cluster)
+        self.unheard -= {start.cluster} - self.mute
         failed = [each for each in sorted(accepted - {start.cluster}) if self._stands_failed(each, start.change_id)]
-        law("budget", not failed, f"{where}, and {failed} failed with that")
+        law("budget", not failed or self._is_retry(start), f"{where}, and {failed} failed with that")
         if start.cluster in DEV:
             return
         if self.guarded:
@@ -109,6 +115,14 @@ class Witness:
         broken, how = self._dev_lacks(start, accepted, start.at)
         law(broken or "stage", not broken, f"{where}, and {how}")
         self.soaked.add(start.rollout)
+
+    def _is_retry(self, start: Event) -> bool:
+        """Whether what failed last on that very cluster is tried again, by the rollout that had started it: that is
+        nothing new, and goes on counting (B34, S2). The same by another rollout is new there, and so is another state.
+        """
+        here = [each for each in self.events if each.cluster == start.cluster]
+        attempt = (here[-1].event, here[-1].rollout, here[-1].input_hash) if here else None
+        return attempt == ("Failed", start.rollout, start.input_hash)
 
     def _stands_failed(self, cluster: str, change: str) -> bool:
         """Whether a cluster has a change and failed with it, by whatever rollout. What fails on its way back fails with
@@ -121,7 +135,7 @@ class Witness:
     def _judge_start_beside(self, start: Event, where: str) -> None:
         """A stage has what a rollout brought to it, or to one that follows: it went there by way of this one, also if
         nobody was in it then (B21)."""
-        runs = self._was_healthy(start.cluster) and start.cluster not in self.silent
+        runs = self._was_healthy(start.cluster) and start.cluster not in self.unheard
         law("joining", not runs, f"{where} by no rollout, and something runs there")
         so_far = [each for each in self.events if start.cluster in DEV or each.cluster not in DEV]
         brought = {each.input_hash for each in so_far if each.event == "Started" and each.rollout}
@@ -143,7 +157,7 @@ class Witness:
         # Nobody waits for those that do not answer; but one that does there must be.
         if all(each[0] for each in lacking.values()):
             return next(iter(lacking.values()), ("", ""))
-        return next((each for cluster, each in lacking.items() if each[0] and cluster not in self.silent), ("", ""))
+        return next((each for cluster, each in lacking.items() if each[0] and cluster not in self.unheard), ("", ""))
 
     def _lacks(self, cluster: str, start: Event, told: Event | None, now: datetime) -> tuple[str, str]:
         if told is None or told.event != "Healthy":
@@ -186,16 +200,23 @@ class Witness:
 
     def judge_way_back(self, image: Image) -> None:
         """For a time at which every cluster answers, and has done so for hours. What is retried is not rejected."""
-        every = (each for of_owner in image.known.rollouts.rollouts.values() for each in of_owner)
-        gone_back = {each.name for each in every if each.phase == "Halted" and each.rejected and not each.is_open}
+        every = [each for of_owner in image.known.rollouts.rollouts.values() for each in of_owner]
+        gone_back = [each for each in every if each.phase == "Halted" and each.rejected and not each.is_open]
+        succeeded = {each.name for each in every if each.phase == "Succeeded"}
         for cluster in sorted(self._accepted(image)):
             here = [each for each in self.events if each.cluster == cluster]
             deeds = [each for each in here if each.event in _STARTS_AND_ENDS]
-            if not deeds or deeds[-1].event != "Started" or deeds[-1].rollout not in gone_back:
+            starts = [each for each in deeds if each.event == "Started" and each.input_hash == deeds[-1].input_hash]
+            if not starts or deeds[-1].event == "Deleted":
                 continue
-            before = here[: here.index(deeds[-1])]
+            last, brought = deeds[-1], starts[-1]
+            by = [each for each in gone_back if each.name == brought.rollout and last is brought]
+            if brought.rollout not in succeeded:
+                by += [each for each in gone_back if _came_again(each, brought, last)]
+            before = here[: here.index(brought)]
             installed = any(each.event == "Healthy" for each in before) and before[-1].event != "Deleted"
-            law("back", not installed, f"{cluster} has {deeds[-1].version} of {deeds[-1].rollout}, which went back")
+            names = [each.name for each in by]
+            law("back", not (by and installed), f"{cluster} has {brought.version} of {names}, which went back")
 
     def judge_state(self, image: Image, now: datetime) -> None:
         accepted = self._accepted(image)
@@ -222,6 +243,13 @@ class Witness:
 
 _TOLD = frozenset({"Started", "RolledBack", "Healthy", "Failed", "Deleted"})
 _STARTS_AND_ENDS = frozenset({"Started", "RolledBack", "Deleted"})
+
+
+def _came_again(rollout: Rollout, brought: Event, last: Event) -> bool:
+    """Whether a rollout is a later one of the change that brought something to a cluster, and nothing was done to the
+    cluster since it began."""
+    same = rollout.change_id == brought.change_id and rollout.name != brought.rollout
+    return same and rollout.started is not None and rollout.started > last.at
 
 
 def fingerprint(files: Mapping[str, bytes]) -> int:

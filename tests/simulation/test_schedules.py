@@ -6,7 +6,7 @@ import pytest
 
 from simulation.faults import OLDER_FILES, Fault
 from simulation.schedules import Schedule, drawn, played
-from simulation.scripts import approve, edit, join, leave, release, wait
+from simulation.scripts import answers, approve, edit, health, join, leave, release, roll_back, silence, wait
 from simulation.situations import SITUATIONS
 
 
@@ -50,3 +50,30 @@ def test_a_rollout_that_older_files_replaced_needs_consent_anew_and_gets_there_w
         world = played(Schedule(80292, script, [Fault("pass", number, OLDER_FILES)]))
         asked.add(len({name for name, _ in world.witness.approved}))
     assert asked == {2, 3}, "each consent is to one rollout"
+
+
+@pytest.mark.rule("B34", "B24")
+def test_what_failed_is_tried_again_while_another_cluster_stands_failed_with_the_same() -> None:
+    """A retry is nothing new: each of them heals or is given up by itself."""
+    fails = [wait(2), approve, wait(12), health("eu-1", "1.1.0", "Failed"), release("1.1.0"), wait(3), approve]
+    world = played(Schedule(710120, [*fails, wait(1.01), health("eu-2", "1.1.0", "Failed"), wait(0.5)], []))
+    tried = [each.cluster for each in world.witness.events if (each.event, each.version) == ("Started", "1.1.0")]
+    assert (tried.count("eu-1") > 1, tried.count("eu-2") > 1, tried.count("us-1")) == (True, True, 0)
+
+
+@pytest.mark.rule("B24", "R2-1")
+def test_what_did_not_reach_a_cluster_does_not_go_there_while_the_first_stage_stands_failed_with_it() -> None:
+    """1.1.0 had succeeded without a cluster that did not answer, 1.2.0 failed, and so did the way back to 1.1.0."""
+    left_out = [wait(2), approve, wait(3), silence("eu-1"), release("1.1.0"), wait(6), approve, wait(1.5)]
+    back = [health("eu-2", "1.2.0", "Failed"), health("eu-2", "1.1.0", "Failed"), release("1.2.0"), wait(1.5)]
+    world = played(Schedule(722269, [*left_out, *back, approve, answers("eu-1"), wait(6)], []))
+    assert ("eu-1", "1.1.0") not in {(each.cluster, each.version) for each in world.witness.events}
+
+
+@pytest.mark.rule("B25", "B21")
+def test_a_cluster_that_was_started_before_anybody_noticed_its_silence_is_not_waited_for() -> None:
+    """The first stage is done when who joined it is: the other one has not answered since before it was started."""
+    silent = [wait(2), approve, wait(12), silence("eu-2"), release("1.1.0"), wait(0.2), release("1.2.0"), roll_back]
+    joined = [wait(1.5), approve, join("eu-3"), wait(6)]
+    world = played(Schedule(1560, [*silent, *joined], []))
+    assert ("eu-1", "1.2.0") in {(each.cluster, each.version) for each in world.witness.events}

@@ -15,6 +15,7 @@ from fleetform.engine.plan.gates import approval, budget, chain, soak, stage
 from fleetform.engine.plan.gates.concurrency import concurrency
 from fleetform.engine.plan.stages import Standing
 from fleetform.engine.plan.view import StageView
+from fleetform.engine.world.changes import OwnerChanges
 from fleetform.loop import accepting, admitting, control, delivering, intake
 from fleetform.loop.delivering import Deliveries
 from fleetform.ports.sources import SourceFiles
@@ -24,6 +25,7 @@ from simulation.laws import LAWS, LawBrokenError
 from simulation.scripts import (
     STORY,
     Act,
+    answers,
     approve,
     heal,
     health,
@@ -43,10 +45,23 @@ EARLY = (wait(0.2), approve, wait(3))
 UNHEALTHY = (health("eu-2", "1.0.0", "Unknown"), wait(0.1), approve, wait(0.2))
 INSTALLED = (wait(3), approve, wait(12))
 FAILS_FIRST = (*INSTALLED, health("eu-1", "1.1.0", "Failed"), release("1.1.0"), wait(3), approve, wait(12))
+# Who would be next stands failed, too, and with something else.
+FAILS_BESIDE = (*INSTALLED, health("us-1", "1.0.0", "Failed"), *FAILS_FIRST[3:])
+# What did not come to a cluster is wanted there when dev has failed on its way back to it.
+GOES_ON = (
+    *(*INSTALLED, silence("eu-1"), release("1.1.0"), wait(1.5), approve, wait(12)),
+    *(health("eu-2", "1.2.0", "Failed"), health("eu-2", "1.1.0", "Failed"), release("1.2.0"), wait(1.5)),
+    *(approve, answers("eu-1"), wait(3)),
+)
 # A change that failed in gold comes again, for its fix failed in dev; a cluster that joins; dev's last one that leaves.
 AGAIN = (
     *(*INSTALLED, health("eu-1", "1.1.0", "Failed"), health("eu-2", "1.2.0", "Failed"), release("1.1.0")),
     *(wait(1.5), approve, wait(0.05), release("1.2.0"), wait(0.01), replace_it, wait(1), approve, wait(4)),
+)
+# The same while that is healthy in dev, to which it goes back; then it fails in gold.
+COMES_BACK = (
+    *(*INSTALLED, health("eu-1", "1.1.0", "Failed"), health("eu-2", "1.2.0", "Failed"), release("1.1.0"), wait(0.5)),
+    *(release("1.2.0"), wait(0.01), replace_it, wait(3), approve, wait(12), heal, wait(3), went_back),
 )
 JOINS = (*INSTALLED, release("1.1.0"), wait(0.2), join("us-2"), wait(0.2))
 # One that is healthy with a change falls silent, and answers again when that has gone back.
@@ -69,6 +84,11 @@ def _no_slots_at_first(patch: Patch) -> None:
 def _forgets_failures(patch: Patch) -> None:
     """Of a rollout that was replaced."""
     patch.setattr(members, "_takes_part", lambda rollout, progress, again: progress.in_flight)
+
+
+def _begins_anew(patch: Patch) -> None:
+    """What goes on where it had not come to is taken for something that was nowhere before."""
+    patch.setattr(OwnerChanges, "_continues", lambda *_: ())
 
 
 def _left_is_done(patch: Patch) -> None:
@@ -205,16 +225,23 @@ def _leaves_behind(patch: Patch) -> None:
     patch.setattr(starts, "way_back_of_left_behind", lambda view, members: [])
 
 
+def _forgets_what_was_before(patch: Patch) -> None:
+    """What a change had brought before another one took its place there."""
+    patch.setattr(members, "_kept", lambda place: None)
+
+
 @pytest.mark.parametrize(
     ("bug", "law", "script", "faults"),
     [
         (_no_slots, "concurrency", STORY, []),
         (_no_slots_at_first, "concurrency", STORY, []),
         (_no_budget, "budget", FAILS_FIRST, []),
+        (_no_budget, "budget", FAILS_BESIDE, []),
         (_forgets_failures, "budget", AGAIN, []),
         (_no_window, "window", STORY, []),
         (_no_stage, "stage", UNHEALTHY, []),
         (_left_is_done, "stage", LEAVES, []),
+        (_begins_anew, "stage", GOES_ON, []),
         (_no_soak, "soak", EARLY, []),
         (_no_approval, "approval", STORY, []),
         (_joins_with_what_is_new, "joining", JOINS, []),
@@ -224,6 +251,7 @@ def _leaves_behind(patch: Patch) -> None:
         (_empty_deletes, "removal", STORY, [Fault("pass", 9, "empty")]),
         (_unrendered_is_empty, "removal", STORY, [Fault("pass", 10, "no-renders")]),
         (_leaves_behind, "back", LEFT_BEHIND, []),
+        (_forgets_what_was_before, "back", COMES_BACK, []),
         (_never_at_rest, "rest", STORY, []),
         (_deaf, "end", STORY, [Fault("delivery", 5, "refused")]),
     ],

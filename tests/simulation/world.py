@@ -76,6 +76,7 @@ class World:
         self._people_want(self.fleet)
         self.targets = FaultyTargets(moments, self._judge_delivery)
         self.targets.there, self.targets.before, self.targets.silent = there, before, self.silent
+        self.witness.mute = self.silent
         faulty = FaultyStore(self.store, moments, lambda commit: self.witness.committed(commit, lambda: self.image))
         self.renders = FaultyRenders()
         self.plane = Plane(self.source, faulty, self.clock, self.renders, self.targets, _shared_parses)
@@ -249,6 +250,7 @@ class World:
         """It does not answer, and takes nothing, until it answers again."""
         self.silent.add(cluster)
         self.witness.silent.add(cluster)
+        self.witness.unheard.add(cluster)
 
     def wait(self, hours: float) -> None:
         self.until = self.clock.at + timedelta(hours=hours)

@@ -60,8 +60,8 @@ def world_of(
 
 
 def _said(found: Plan) -> tuple[object, ...]:
-    owners = [(each.rollout, each.replaced, each.steps, each.moves) for each in found.owners]
-    return owners, found.removals, found.next_look, found.is_idle
+    owners = [(each.rollout, each.replaced, each.steps, each.moves, each.is_idle) for each in found.owners]
+    return owners, found.removals, found.starts, found.next_look, found.is_idle
 
 
 class Hand:

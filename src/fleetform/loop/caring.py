@@ -144,7 +144,7 @@ def _render_changed(key: PluginKey, version: str | None, hash_: str, now: dateti
 
 
 def without_unneeded(image: Image) -> Image:
-    """Without states that no plugin has, had healthy, is brought to or would go back to."""
+    """Without states that no plugin has, had healthy, is brought to, or would or may yet go back to."""
     needed = {hash_ for here in image.known.plugins.values() for state in here.values() for hash_ in _needed(state)}
     needed |= {each.input_hash for each in image.deliveries.values()}
     kept = {hash_: state for hash_, state in image.states.items() if hash_ in needed}
@@ -152,9 +152,11 @@ def without_unneeded(image: Image) -> Image:
 
 
 def _needed(state: PluginState) -> Iterator[str | None]:
-    place = state.enrolment
     deployed = [state.admitted, state.last_healthy]
-    deployed += [place.target, place.before] if place is not None else []
+    place = state.enrolment
+    while place is not None:
+        deployed += [place.target, place.before]
+        place = place.earlier
     yield from (each.input_hash for each in deployed if each is not None)
     if state.attempt is not None:
         yield state.attempt.input_hash

@@ -259,10 +259,8 @@ def announced(image: Image, keys: Iterable[PluginKey], destinations: Mapping[Plu
     that nobody knows of."""
     records: dict[PluginKey, DeliveryRecord] = {}
     for key in keys:
-        admitted = image.plugin(key).admitted
-        if admitted is None or key in image.deliveries:
-            continue
-        destination = _destination(destinations.get(key), None, admitted)
+        admitted = image.plugin(key).admitted if key not in image.deliveries else None
+        destination = _destination(destinations.get(key), None, admitted) if admitted is not None else None
         if destination is not None:
             records[key] = DeliveryRecord(destination)
     return replace(image, deliveries={**image.deliveries, **records}) if records else image

@@ -81,7 +81,9 @@ class Enrolment(Struct, frozen=True, gc=False):
     healthy when it was started, to which a rollback returns; on a cluster that came later (joined) what its stage had
     before the rollout. stage is "" for a kind of change that is not staged, and None where no stage selects the
     cluster. blocked is the gate that kept the plugin from its target while that was what is wanted: once something
-    newer is, nobody judges it again.
+    newer is, nobody judges it again. earlier is the place in the rollout that had brought what the plugin had when this
+    one began, if that change may come again or is still to be taken back there: with it goes what was there before
+    that. There may be one before that in turn.
     """
 
     rollout: str
@@ -91,6 +93,7 @@ class Enrolment(Struct, frozen=True, gc=False):
     irreversible: bool = False
     joined: bool = False
     blocked: str = ""
+    earlier: Enrolment | None = None
 
 
 class Trouble(Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):

@@ -94,7 +94,10 @@ class AttemptDocument(_Document, frozen=True, kw_only=True):
 
 
 class PlaceInRolloutDocument(_Document, frozen=True, kw_only=True):
-    """A plugin's place in a rollout. stage is "" for a change that is not staged, null where no stage selects it."""
+    """A plugin's place in a rollout. stage is "" for a change that is not staged, null where no stage selects it.
+
+    earlier is its place in the rollout before, if that was not finished.
+    """
 
     name: str
     stage: str | None
@@ -103,6 +106,7 @@ class PlaceInRolloutDocument(_Document, frozen=True, kw_only=True):
     irreversible: bool = False
     joined: bool = False
     blocked: str = ""
+    earlier: PlaceInRolloutDocument | None = None
 
 
 class PluginDocument(_Document, frozen=True, kw_only=True):

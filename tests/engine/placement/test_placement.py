@@ -380,10 +380,12 @@ def test_a_toleration_lasts_from_the_time_the_taint_was_added(
     assert (answer.names, answer.look_again_at) == (("a",) if tolerated else (), again)
 
 
-def test_words_for_a_taint_say_when_its_toleration_ended() -> None:
-    spec = placement(tolerations=[{"key": "maintenance", "value": "x", "tolerationSeconds": 60}])
+@pytest.mark.parametrize(("seconds", "ended"), [(60, "11:01:00"), (3600, "12:00:00")])
+def test_words_for_a_taint_say_when_its_toleration_ended(seconds: int, ended: str) -> None:
+    """It may be over at this very instant."""
+    spec = placement(tolerations=[{"key": "maintenance", "value": "x", "tolerationSeconds": seconds}])
     said = reason(spec, "a", tainted(value="x", timeAdded=ADDED))
-    assert said == "taint maintenance=x (NoSelect), tolerated until 2026-11-01T11:01:00Z"
+    assert said == f"taint maintenance=x (NoSelect), tolerated until 2026-11-01T{ended}Z"
 
 
 def test_the_longest_of_several_tolerations_counts() -> None:

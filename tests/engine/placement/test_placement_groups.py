@@ -75,6 +75,16 @@ def test_a_share_is_counted_in_whole_numbers() -> None:
     assert [len(group.clusters) for group in answer.groups] == [7] * 14 + [2]
 
 
+@pytest.mark.parametrize(
+    ("share", "sizes"),
+    [("100%", [230]), ("99%", [228, 2]), ("50%", [115, 115]), ("34%", [79, 79, 72]), ("30%", [69, 69, 69, 23])],
+)
+def test_a_share_of_many_is_rounded_up_and_by_no_more(share: str, sizes: list[int]) -> None:
+    many = [cluster(f"c{number:03}") for number in range(230)]
+    answer = placed(placement(decisionGroups={"clustersPerDecisionGroup": share}), *many)
+    assert [len(group.clusters) for group in answer.groups] == sizes
+
+
 @pytest.mark.parametrize("wanted", [None, {"decisionGroups": [EU]}])
 def test_nothing_chosen_is_no_group(wanted: Any) -> None:
     assert groups(wanted, numberOfClusters=0) == []

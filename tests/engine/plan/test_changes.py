@@ -8,6 +8,7 @@ from msgspec import structs
 from fleetform.engine.plan.records import Change, Emergency, Limits, World
 from fleetform.engine.plan.requests import abort, pause, resume, retry, roll_back
 from fleetform.engine.plan.rollouts import Policy
+from fleetform.engine.plan.simulate import simulate
 from fleetform.engine.plan.stages import ApprovalRule
 from fleetform.engine.plan.windows.calendar import Calendar
 from fleetform.engine.plan.windows.openings import Window
@@ -90,6 +91,18 @@ def test_superseding_lets_started_clusters_finish_and_begins_with_the_first_stag
     hand.healthy("q")
     assert hand.go() == ["p"]
     assert hand.version("p") == "1.2.0"
+
+
+@pytest.mark.rule("B8")
+def test_a_change_that_is_taken_back_before_its_first_start_is_over_and_nothing_takes_its_place() -> None:
+    hand = play([candidate("q", "qa")], Policy("standard", stages(qa={"approvals": ApprovalRule(1)})))
+    assert hand.go() == []
+    hand.want(OLD, "c1:as-before")
+    found = hand.look().owners[0]
+    assert found.rollout is not None
+    assert (found.rollout.phase, found.rollout.is_open, found.replaced) == ("Superseded", False, None)
+    played = simulate(hand.world, hand.now)
+    assert (played.outcome, [each.phase for each in played.rollouts]) == ("Completed", ["Superseded"])
 
 
 @pytest.mark.rule("B8", "R2-14")

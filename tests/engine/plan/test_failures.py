@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 import pytest
 from msgspec import structs
 
@@ -286,9 +284,9 @@ def test_a_failure_during_the_soak_ends_it() -> None:
     assert hand.wait(MINUTE) == ["p"], "it soaks anew, in full"
 
 
-def test_backoff_doubles_up_to_the_longest() -> None:
-    patience = Patience(retries=20, first_retry=timedelta(minutes=1), longest_retry=timedelta(hours=1))
-    hand = three(limits=Limits(patience=patience))
+@pytest.mark.rule("B34")
+def test_the_pause_before_a_retry_is_a_minute_and_doubles_up_to_an_hour() -> None:
+    hand = three(limits=Limits(patience=Patience(retries=20)))
     hand.go()
     waits = []
     for _ in range(8):

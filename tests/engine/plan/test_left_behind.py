@@ -7,7 +7,7 @@ from msgspec import structs
 
 from fleetform.engine.plan.rollouts import Policy
 from fleetform.model.results.decisions import Gate
-from support.plans import DAY, HOUR, NEWER, OLD, Hand, candidate, play, stages
+from support.plans import DAY, HOUR, NEWER, OLD, Hand, candidate, key, play, stages
 
 REJECTED = Gate("would-downgrade", "1.1.0 runs, and newest leads to 1.0.0 now", "pin it")
 
@@ -62,6 +62,40 @@ def test_it_goes_back_though_its_version_was_rejected_and_what_is_wanted_lies_be
     hand.healthy("a")
     assert hand.wait(DAY) == []
     assert (hand.version("a"), hand.step("a").state) == ("1.0.0", "UpToDate")
+
+
+def cannot_be_rendered(hand: Hand, name: str, input_hash: str | None) -> None:
+    states = dict(hand.world.states)
+    states[key(name)] = structs.replace(states[key(name)], render_failed=input_hash)
+    hand.world = structs.replace(hand.world, states=states)
+
+
+@pytest.mark.rule("R2-38", "B25")
+@pytest.mark.parametrize("rejected", [False, True])
+def test_it_waits_and_says_so_if_what_was_healthy_before_cannot_be_rendered_any_more(rejected: bool) -> None:
+    hand = left_behind("a")
+    if rejected:
+        hand.change(change_id="c1:rejected")
+        hand.edit("a", wanted=OLD, gates=(REJECTED,))
+        hand.edit("c", wanted=OLD)
+    answers(hand, "a")
+    cannot_be_rendered(hand, "a", OLD.input_hash)
+    assert hand.go() == []
+    assert (hand.gates("a"), hand.version("a")) == (["render-failed"], "1.1.0")
+    cannot_be_rendered(hand, "a", None)
+    assert hand.go() == ["a"]
+    assert hand.progress("a").admitted == OLD
+
+
+@pytest.mark.rule("R2-38", "B25")
+def test_a_newer_change_does_not_wait_for_what_cannot_be_rendered_any_more() -> None:
+    """It may mend it."""
+    hand = left_behind("a")
+    hand.want(NEWER)
+    answers(hand, "a")
+    cannot_be_rendered(hand, "a", OLD.input_hash)
+    assert hand.go() == ["a", "c"]
+    assert (hand.version("a"), hand.version("c")) == ("1.2.0", "1.2.0")
 
 
 @pytest.mark.rule("R2-14", "R2-38", "B8", "B25")
@@ -135,6 +169,22 @@ def test_it_goes_back_in_the_slots_of_the_rollout_that_runs() -> None:
     for before, expected in ("ab", "ba", "ab", "bc"):
         hand.healthy(before)
         assert hand.go() == [expected]
+
+
+@pytest.mark.rule("R2-38")
+def test_what_went_back_to_what_a_newer_change_brings_it_is_not_that_ones_to_take_back() -> None:
+    hand = left_behind("a")
+    hand.change(change_id="c1:rejected")
+    for name, wanted in (("a", OLD), ("c", NEWER)):
+        hand.edit(name, wanted=wanted)
+    assert hand.go() == ["c"]
+    answers(hand, "a")
+    assert hand.go() == ["a"]
+    hand.healthy("a")
+    hand.go()
+    hand.fail("c")
+    assert hand.go() == ["c"]
+    assert (hand.version("a"), hand.step("a").state) == ("1.0.0", "UpToDate")
 
 
 @pytest.mark.rule("R2-38", "B10")

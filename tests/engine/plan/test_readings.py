@@ -12,7 +12,7 @@ from fleetform.engine.plan.progress import is_reread
 from fleetform.engine.plan.requests import roll_back
 from fleetform.engine.plan.rollouts import Policy
 from fleetform.model.state import Deployed, PluginState
-from fleetform.syntax.hashing import as_written, input_hash, with_readings
+from fleetform.syntax.hashing import as_written, differ_in_readings, input_hash, with_readings
 from support.plans import HOUR, MINUTE, NIGHTS, Hand, candidate, key, play, stages
 
 TWO = Policy("standard", stages(qa={"soak": HOUR}, prod={}))
@@ -46,6 +46,22 @@ def test_the_hash_of_a_state_is_what_is_written_and_what_was_read(parts: dict[st
 def test_hashes_that_are_no_hashes_of_states_stay_as_they_are(other: str | None) -> None:
     assert as_written(other) == other
     assert not is_reread(Deployed("1.0.0", input_hash=other), OTHER)
+
+
+HASHES = st.sampled_from(
+    ["", "h1:a", "h1:a.b", "h0:old.one", "unknown:acme/eu-1/web@1.2.3", f"unknown:{'acme/' * 30}"]
+) | st.builds(
+    lambda written, read: (
+        with_readings(input_hash({"a": written}), {"b": read}) if read else input_hash({"a": written})
+    ),
+    st.sampled_from("xy"),
+    st.sampled_from(["", "x", "y"]),
+)
+
+
+@given(HASHES, HASHES)
+def test_two_hashes_differ_in_readings_where_what_is_written_is_the_same(one: str, other: str) -> None:
+    assert differ_in_readings(one, other) == (one != other and as_written(one) == as_written(other))
 
 
 @pytest.mark.rule("B16")
@@ -84,6 +100,19 @@ def test_failures_of_its_stage_hold_it_but_not_its_own() -> None:
     assert hand.gates("b") == ["budget"]
     hand.edit("a", wanted=deployed("1.0.0", "three"))
     assert hand.go() == ["a", "b"], "what may mend it is tried"
+
+
+@pytest.mark.rule("B16")
+def test_a_cluster_that_a_halted_rollout_does_not_concern_gets_another_value() -> None:
+    known = {key("p"): PluginState(NEWER, NEWER), key("q"): PluginState(BEFORE, BEFORE)}
+    hand = play([candidate("q", "qa", wanted=NEWER), candidate("p", "prod", wanted=NEWER)], TWO, states=known)
+    assert hand.go() == ["q"]
+    hand.fail("q")
+    hand.go()
+    assert hand.phase() == "Halted"
+    assert hand.progress("p").enrolment is None
+    hand.edit("p", wanted=NEWER_OTHER)
+    assert hand.go() == ["p"]
 
 
 @pytest.mark.rule("B16", "B24")

@@ -104,6 +104,16 @@ def test_a_cluster_that_falls_silent_in_flight_is_set_aside_and_catches_up() -> 
 
 
 @pytest.mark.rule("S44")
+@pytest.mark.parametrize(("silent", "done"), [((72, 76), 80), ((75, 84), 94)], ids=["before its end", "at its end"])
+def test_what_is_under_way_goes_on_when_its_cluster_answers_again_soon(silent: tuple[int, int], done: int) -> None:
+    """What would have been told while it was silent takes its time again; nothing is set aside or times out."""
+    begin, end = (NOON + each * MINUTE for each in silent)
+    found = simulate(fleet().world, NOON, Scenario(unreachable=(Spell("p1", begin, end),)))
+    assert [each for each in told(found) if each[0] == "p1"] == [("p1", "Started", 70), ("p1", "Succeeded", done)]
+    assert found.outcome == "Completed"
+
+
+@pytest.mark.rule("S44")
 def test_a_start_that_takes_too_long_times_out() -> None:
     slow = Scenario(durations={"p1": DAY})
     found = simulate(fleet(deadline=HOUR).world, NOON, slow)
@@ -237,6 +247,20 @@ def test_a_cluster_that_does_not_answer_now_does_not_report_either() -> None:
     assert ("q2", "SetAside", 15) in told(found)
     assert ("p", "Started", 15) in told(found)
     assert [step.key[1] for step in found.left] == ["q2"]
+
+
+@pytest.mark.rule("S44", "B25")
+@pytest.mark.parametrize("begin", [None, NOON - HOUR, NOON])
+def test_a_cluster_that_fell_silent_before_catches_up_when_it_answers(begin: datetime | None) -> None:
+    """Also where nothing else is left to happen until then."""
+    hand = play([candidate("a", silent_since=NOON - HOUR), candidate("b")])
+    hand.go()
+    hand.healthy("b")
+    hand.go()
+    assert hand.look().is_idle
+    found = simulate(hand.world, NOON, Scenario(unreachable=(Spell("a", begin, NOON + DAY),)))
+    assert told(found) == [("a", "Started", DAY // MINUTE), ("a", "Succeeded", (DAY + MINUTES) // MINUTE)]
+    assert found.outcome == "Completed"
 
 
 @pytest.mark.rule("S44", "B22")

@@ -69,6 +69,13 @@ def test_a_target_that_names_nothing_is_told_with_the_nearest_name(target: Patch
     assert patch_objects([WEB, DB], [Patch(target, REPLICAS)]).unmatched == ((0, nearest),)
 
 
+def test_an_object_that_an_earlier_patch_deleted_is_neither_met_nor_named() -> None:
+    gone = Patch(PatchTarget(kind="Service"), {"$patch": "delete"})
+    found = patch_objects([WEB, DB], [gone, Patch(PatchTarget(kind="Service", name="db"), REPLICAS)])
+    assert found.objects == (WEB,)
+    assert found.unmatched == ((1, None),)
+
+
 @pytest.mark.parametrize(
     "patch",
     [

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import count
 from random import Random
 from typing import Any
 
@@ -214,6 +215,37 @@ def test_what_is_kept_and_what_is_lost_to_whom_is_what_the_model_says(chunk: int
         for each in found.ignored:
             reasons = [why for name, op, why in may if name == each.plugin and same(op, each.operation)]
             assert any((each.reason, names[each.winner]) in why for why in reasons), (chunk, number, each, reasons)
+
+
+def met_in_turn(proposals: list[Proposal]) -> list[tuple[str, Any]]:
+    """What plugins lose as they run: to whom holds the path by then, or to who takes it over."""
+    rank = [(each.priority is None, each.priority or 0, number) for number, each in enumerate(proposals)]
+    held: dict[str, tuple[int, list[Any]]] = {}
+    found = []
+    for number, proposal in enumerate(proposals):
+        for each in proposal.response.operations:
+            holder, values = held.setdefault(each.path, (number, []))
+            if rank[holder] < rank[number]:
+                found.append((proposal.plugin, each.value))
+                continue
+            if rank[holder] > rank[number]:
+                found += [(proposals[holder].plugin, value) for value in values]
+                values = []
+            held[each.path] = (number, [*values, each.value])
+    return found
+
+
+@pytest.mark.rule("R4-10")
+def test_what_is_ignored_at_its_path_stands_in_the_order_in_which_plugins_met() -> None:
+    for seed in range(400):
+        dice, values = Random(f"order/{seed}"), count()
+        proposals = []
+        for number in range(dice.randint(2, 4)):
+            paths = [dice.choice(["/s", "/t"]) for _ in range(dice.randint(0, 3))]
+            answer = tuple(Operation(op="replace", path=path, value=next(values)) for path in paths)
+            proposals.append(Proposal(f"p{number}", Response(answer), dice.choice([None, 0, 1, 2])))
+        found = settle({"s": 5, "t": 6}, proposals)
+        assert [(each.plugin, each.operation.value) for each in found.ignored] == met_in_turn(proposals), seed
 
 
 DOTS = [

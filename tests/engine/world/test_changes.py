@@ -14,6 +14,7 @@ from fleetform.engine.world.changes import OwnerChanges
 from fleetform.engine.world.hashes import is_known
 from fleetform.model.objects import Ref
 from fleetform.model.state import Deployed, PluginState
+from support.bound import edited
 from support.worlds import Folder, definition, installed, manifest, policy, preset
 
 DNS = definition("2.0.0", "dns") + "---\n" + preset(name="dns", of="dns")
@@ -68,6 +69,24 @@ def test_a_policy_that_is_another_reaches_all_its_owners() -> None:
     decisions = decide(edited.snapshot, fleet.decisions)
     after = OwnerChanges(decisions, Inputs(decisions, before.inputs.transforms), edited.state.rollouts, before)
     assert {each.stage for each in after.change(certs.owner).candidates} == {"all"}
+
+
+@pytest.mark.parametrize(
+    ("files", "kept"),
+    [
+        ({"preset": preset(values="[{name: replicas, value: 3}]")}, True),
+        ({"window": manifest("UpdateWindow", "nights", "{type: Allow, schedule: '0 22 * * *', duration: 4h}")}, False),
+    ],
+    ids=["a-preset", "a-window"],
+)
+def test_when_windows_open_is_found_out_once_while_no_window_is_another(files: dict[str, str], kept: bool) -> None:
+    folder = installed()
+    before = folder.fleet.owner_changes
+    known = before.openings_of("acme")
+    folder.edit(**files)
+    decisions = decide(edited(before.snapshot, folder.fleet.snapshot), before.decisions)
+    after = OwnerChanges(decisions, Inputs(decisions, before.inputs.transforms), before.stored, before)
+    assert (after.openings_of("acme") is known) == kept
 
 
 @pytest.mark.rule("B18", "B30")

@@ -32,6 +32,7 @@ from fleetform.model.state_document import (
     DeployedDocument,
     ObservedDocument,
     OwnerDocument,
+    PlaceInRolloutDocument,
     PluginDocument,
     ReadingDocument,
     RequestDocument,
@@ -76,20 +77,12 @@ class _Reading:
         seen = written.observed or ObservedDocument()
         observed = {**seen.bindings, **{f"{OUTPUT}{output}": value for output, value in seen.outputs.items()}}
         admitted = _deployed(written.admitted)
-        place = written.rollout
-        enrolment = None
-        if place is not None:
-            target = _deployed(place.target) or Deployed(None)
-            before = _deployed(place.before)
-            enrolment = Enrolment(
-                place.name, place.stage, target, before, place.irreversible, place.joined, place.blocked
-            )
         return PluginState(
             admitted,
             _deployed(written.last_healthy),
             observed or NOTHING_OBSERVED,
             self._attempt(written, admitted, seen.failed),
-            enrolment,
+            _place(written.rollout) if written.rollout is not None else None,
             written.render_failed,
             written.failure,
             tuple(written.drift),
@@ -217,6 +210,19 @@ def known_state(document: StateDocument, name: str) -> KnownState:
 
 def _ref(owner: OwnerDocument) -> Ref:
     return Ref(owner.kind, owner.organization, owner.name)
+
+
+def _place(written: PlaceInRolloutDocument) -> Enrolment:
+    return Enrolment(
+        written.name,
+        written.stage,
+        _deployed(written.target) or Deployed(None),
+        _deployed(written.before),
+        written.irreversible,
+        written.joined,
+        written.blocked,
+        _place(written.earlier) if written.earlier is not None else None,
+    )
 
 
 def _deployed(written: DeployedDocument | None) -> Deployed | None:

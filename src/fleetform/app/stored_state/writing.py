@@ -106,9 +106,6 @@ def state_document(known: KnownState) -> StateDocument:
 
 
 def plugin_document(cluster: Ref, name: str, state: PluginState) -> PluginDocument:
-    outputs = {key.removeprefix(OUTPUT): value for key, value in state.observed.items() if key.startswith(OUTPUT)}
-    bindings = {key: value for key, value in state.observed.items() if not key.startswith(OUTPUT)}
-    readings = {key: _reading_document(each) for key, each in state.readings.items()}
     attempt, place = state.attempt, state.enrolment
     return PluginDocument(
         organization=cluster.organization,
@@ -116,9 +113,7 @@ def plugin_document(cluster: Ref, name: str, state: PluginState) -> PluginDocume
         plugin=name,
         admitted=_deployed_document(state.admitted),
         last_healthy=_deployed_document(state.last_healthy),
-        observed=ObservedDocument(bindings=bindings, outputs=outputs, readings=readings)
-        if state.observed or readings
-        else None,
+        observed=_observed_document(state) if state.observed or state.readings else None,
         phase=attempt.phase if attempt is not None else None,
         since=_text(attempt.since) if attempt is not None else None,
         attempt=_attempt_document(attempt) if attempt is not None else None,
@@ -126,6 +121,14 @@ def plugin_document(cluster: Ref, name: str, state: PluginState) -> PluginDocume
         render_failed=state.render_failed,
         failure=state.failure,
         drift=list(state.drift),
+    )
+
+
+def _observed_document(state: PluginState) -> ObservedDocument:
+    return ObservedDocument(
+        bindings={key: value for key, value in state.observed.items() if not key.startswith(OUTPUT)},
+        outputs={key.removeprefix(OUTPUT): value for key, value in state.observed.items() if key.startswith(OUTPUT)},
+        readings={key: _reading_document(each) for key, each in state.readings.items()},
     )
 
 
@@ -161,6 +164,7 @@ def _place_document(place: Enrolment) -> PlaceInRolloutDocument:
         irreversible=place.irreversible,
         joined=place.joined,
         blocked=place.blocked,
+        earlier=_place_document(place.earlier) if place.earlier is not None else None,
     )
 
 

@@ -175,7 +175,8 @@ def _blocks(spec: PluginPresetSpec) -> dict[str, list[Block]]:
         ("clusterOverrides", spec.cluster_overrides),
     ):
         for index, block in enumerate(written or []):
-            blocks.setdefault(block.cluster_name, []).append((("spec", name, index, "overrides"), block))
+            if block.overrides:
+                blocks.setdefault(block.cluster_name, []).append((("spec", name, index, "overrides"), block))
     return blocks
 
 

@@ -70,4 +70,6 @@ def _with(change: Change, rollout: Rollout | None) -> Change:
     if last is None or last.name == rollout.name:
         return structs.replace(change, rollout=rollout)
     gone_back = (*change.gone_back, last) if last.went_back else change.gone_back
-    return structs.replace(change, rollout=rollout, used=change.used | {last.name}, gone_back=gone_back)
+    unfinished = change.unfinished | {last.name} if last.is_unfinished else change.unfinished
+    used = change.used | {last.name}
+    return structs.replace(change, rollout=rollout, used=used, gone_back=gone_back, unfinished=unfinished)

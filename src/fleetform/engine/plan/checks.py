@@ -35,11 +35,11 @@ def check_plan(plan: Plan) -> None:
 def _check_clusters(plan: Plan, starts: list[Step]) -> None:
     """At most one change in flight on a cluster, what starts now included; a policy that is External does not ask."""
     moving = [owner for owner in plan.owners if not owner.at_rest]
-    started = {step.key for step in starts}
-    external = {
-        step.key for owner in moving if owner.change.policy.external for step in owner.steps if step.key in started
-    }
+    external = {step.key for owner in moving if owner.change.policy.external for step in owner.starts}
     on_cluster = Counter(step.key[:2] for step in starts if step.key not in external)
+    if not on_cluster:
+        return
+    started = {step.key for step in starts}
     for owner in moving:
         for step in owner.steps:
             if step.state == "InFlight" and step.key not in started and step.key[:2] in on_cluster:
@@ -51,8 +51,10 @@ def _check_clusters(plan: Plan, starts: list[Step]) -> None:
 
 def _check_owner(owner: OwnerPlan, stored: Mapping[PluginKey, PluginState]) -> None:
     rollout = owner.rollout
-    starting = [step for step in owner.steps if step.action == "start" and _is_new(owner, step, stored)]
-    if rollout is None or not starting:
+    if rollout is None:
+        return
+    starting = [step for step in owner.starts if step.action == "start" and _is_new(owner, step, stored)]
+    if not starting:
         return
     moved = [step for step in owner.steps if step.state == "InFlight" or step.state == "Failed"]
     flying = Counter(_stage(step) for step in moved if _flies(rollout, step.progress))

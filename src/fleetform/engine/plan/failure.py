@@ -17,10 +17,10 @@ from fleetform.engine.plan.gates.wait import retry_later
 from fleetform.engine.plan.members import Member
 from fleetform.engine.plan.progress import rolled_back
 from fleetform.engine.plan.records import Reason, State, Step
-from fleetform.engine.plan.rollouts import Rollout, StageTimes
+from fleetform.engine.plan.rollouts import Rollout, StageTimes, is_brought_by
 from fleetform.engine.plan.stages import APPLYING, DONE, StageRule
 from fleetform.engine.plan.view import StageView, View
-from fleetform.model.state import Attempt, Enrolment, PluginState
+from fleetform.model.state import Attempt, Deployed, Enrolment, PluginState
 
 
 def goes_back(view: View, rollout: Rollout, members: list[Member]) -> bool:
@@ -62,16 +62,24 @@ def is_given_up(view: View, member: Member) -> bool:
 
 
 def is_from(rollout: Rollout, progress: PluginState) -> bool:
-    """Whether what is admitted is what the rollout brought, by itself or when the same change came before."""
+    """Whether what is admitted is what the rollout brought, by itself or when the same change came before, also if
+    another one has gone back to that since."""
     place, admitted = progress.enrolment, progress.admitted
     if place is None or admitted is None or place.rollout != rollout.name:
         return False
     attempt = progress.attempt
     return (
         attempt is not None
-        and not attempt.back
         and admitted.input_hash == place.target.input_hash == attempt.input_hash
+        and is_brought_by(rollout, place, attempt)
     )
+
+
+def ran_before(rollout: Rollout, progress: PluginState) -> Deployed | None:
+    """What a plugin comes from in a rollout: nothing where the rollout itself installed it."""
+    place = progress.enrolment
+    before = place.before if place is not None and place.rollout == rollout.name else None
+    return before if before is not None or is_from(rollout, progress) else progress.admitted
 
 
 def way_back(view: View, rollout: Rollout, members: list[Member]) -> list[Step]:
@@ -158,9 +166,7 @@ def _return(view: View, rollout: Rollout, member: Member, here: StageView | None
     place = progress.enrolment
     assert place is not None
     if place.before is None:
-        message = f"{candidate.key[2]} was installed by this change: there is nothing to roll back to"
-        reason = Reason("rejected", message, "fix it, or remove it from the preset")
-        return Step(candidate.key, "nothing", "Failed", progress, (reason,), place.stage)
+        return Step(candidate.key, "nothing", "Failed", progress, (_nothing_before(member, place),), place.stage)
     lacking = render_failed(candidate, progress, place.before.input_hash)
     if lacking is not None:
         return Step(candidate.key, "nothing", "Failed", progress, (lacking,), place.stage)
@@ -177,6 +183,15 @@ def _return(view: View, rollout: Rollout, member: Member, here: StageView | None
     view.busy[candidate.cluster.key] = candidate.key
     after = rolled_back(progress, rollout.name, view.now)
     return Step(candidate.key, "rollback", "InFlight", after, (), place.stage, place.before)
+
+
+def _nothing_before(member: Member, place: Enrolment) -> Reason:
+    """Why there is nothing to go back to. Only the rollout that started something can tell that it found nothing."""
+    name, attempt = member.candidate.key[2], member.progress.attempt
+    message = f"{name} was installed by this change: there is nothing to roll back to"
+    if attempt is not None and attempt.rollout not in ("", place.rollout):
+        message = f"nothing is known of {name} from before this change: there is nothing to roll back to"
+    return Reason("rejected", message, "fix it, or remove it from the preset")
 
 
 def _on_its_way(view: View, member: Member, attempt: Attempt) -> Step:

@@ -15,7 +15,7 @@ from fleetform.engine.plan.gates.found_by_decide import block_of, is_wanted
 from fleetform.engine.plan.gates.unreachable import is_lost
 from fleetform.engine.plan.progress import is_reread
 from fleetform.engine.plan.records import Candidate
-from fleetform.engine.plan.rollouts import Rollout, is_rollout_of, rollout_name
+from fleetform.engine.plan.rollouts import Rollout, is_of_any, is_rollout_of, place_that_brought, rollout_name
 from fleetform.engine.plan.stages import (
     ABSENT,
     APPLYING,
@@ -37,6 +37,9 @@ from fleetform.model.state import Attempt, Deployed, Enrolment, PluginState
 Role = Literal["member", "free", "queued", "settled"]
 NO_STAGE = -1  # no stage selects the cluster
 UNSTAGED = -2  # a kind of change that the policy does not stage
+# So many changes that replaced one another may come again and go back, one after the other. Where each replaces the one
+# before and none succeeds, records would grow for ever otherwise.
+_MOST_EARLIER = 3
 
 
 class Member(Struct, gc=False):
@@ -74,13 +77,13 @@ def place(view: View, members: list[Member]) -> None:
     rollout = view.rollout
     name = rollout.name if rollout is not None else None
     positions = {stage.rule.name: index for index, stage in enumerate(view.stages)}
-    again = rollout is not None and rollout.name != rollout_name(rollout.owner.name, rollout.change_id)
+    earlier = _on_its_way_before(view, rollout) if rollout is not None else ()
     for member in members:
         enrolment = member.progress.enrolment
         if rollout is not None and enrolment is not None and enrolment.rollout == name:
             _place_enrolled(view, rollout, member, enrolment, positions)
         else:
-            _place_other(view, rollout, member, positions, again)
+            _place_other(view, rollout, member, positions, earlier)
 
 
 def _place_enrolled(
@@ -105,11 +108,22 @@ def _place_enrolled(
             member.progress = structs.replace(progress, enrolment=place)
 
 
-def _place_other(view: View, rollout: Rollout | None, member: Member, positions: dict[str, int], again: bool) -> None:
-    """again: the change was on its way before."""
+def _on_its_way_before(view: View, rollout: Rollout) -> tuple[str, ...]:
+    """The names under which what a rollout brings was on its way before: its own, if it comes again; and those of
+    changes that it continues."""
+    change = view.change
+    again = rollout.name != rollout_name(rollout.owner.name, rollout.change_id)
+    continued = change.continues if rollout.change_id == change.change_id else ()
+    return (rollout.change_id, *continued) if again else continued
+
+
+def _place_other(
+    view: View, rollout: Rollout | None, member: Member, positions: dict[str, int], earlier: tuple[str, ...]
+) -> None:
+    """earlier: the names under which the change was on its way before."""
     candidate, progress = member.candidate, member.progress
     admitted, wanted = progress.admitted, candidate.wanted
-    if not differs(progress, wanted) and (rollout is None or not _takes_part(rollout, progress, again)):
+    if not differs(progress, wanted) and (rollout is None or not _takes_part(rollout, progress, earlier)):
         return member.becomes("settled", wanted, DONE)
     if is_reread(admitted, wanted):
         # Stages are no matter of one cluster's values (B16).
@@ -134,35 +148,51 @@ def _place_other(view: View, rollout: Rollout | None, member: Member, positions:
     return None
 
 
-def _takes_part(rollout: Rollout, progress: PluginState, again: bool) -> bool:
+def _takes_part(rollout: Rollout, progress: PluginState, earlier: tuple[str, ...]) -> bool:
     """Whether a plugin that has what is wanted is a member all the same.
 
     What is in flight holds its slot, whoever started it. Where a change comes again, because what replaced it went back
     or somebody asked for it, so is whatever has it already: what failed counts against the budget, and what is healthy
-    must have soaked.
+    must have soaked. It is the same where it had succeeded and goes on where it had not come to.
     """
     attempt = progress.attempt
     if attempt is None or attempt.phase == "Applying":
         return attempt is not None
-    return again and (attempt.back or is_rollout_of(attempt.rollout, rollout.owner.name, rollout.change_id))
+    return bool(earlier) and (attempt.back or is_of_any(attempt.rollout, rollout.owner.name, earlier))
 
 
 def new_place(view: View, rollout: Rollout, member: Member) -> Enrolment:
     """A member's place in a rollout, before it is started. A cluster that joins goes back to what its stage had; one
     that has this change already, or what an earlier rollout left behind, to what it had before that."""
-    candidate, target, known = member.candidate, member.target, member.progress.enrolment
-    before = candidate.baseline if member.joined and member.progress.admitted is None else None
-    irreversible = candidate.irreversible
-    if known is not None and (_has_it_already(rollout, member, known) or view.change.left_behind(member.progress)):
+    candidate, target, progress = member.candidate, member.target, member.progress
+    before = candidate.baseline if member.joined and progress.admitted is None else None
+    irreversible, brought = candidate.irreversible, place_that_brought(progress)
+    known: Enrolment | None
+    if brought is not None and _has_it_already(rollout, member, brought):
+        known, earlier = brought, brought.earlier
+    else:
+        is_left = view.change.left_behind(progress) is not None
+        known, earlier = progress.enrolment if is_left else None, None
+        # Where what it has may be brought again, or is yet to be taken back, what was there before that is asked for.
+        if brought is not None and (is_left or view.change.may_come_again(brought.rollout)):
+            earlier = _kept(brought)
+    if known is not None:
         before, irreversible = known.before, irreversible or known.irreversible
     stage, blocked = stage_name(rollout, member.position), _block_of(view, member, target)
-    return Enrolment(rollout.name, stage, target, before, irreversible, member.joined, blocked)
+    return Enrolment(rollout.name, stage, target, before, irreversible, member.joined, blocked, earlier)
 
 
-def _has_it_already(rollout: Rollout, member: Member, known: Enrolment) -> bool:
-    """Whether a plugin has what a rollout brings from one of the same change, which was aborted or is tried again."""
-    same = is_rollout_of(known.rollout, rollout.owner.name, rollout.change_id)
-    return same and not differs(member.progress, member.target) and not differs(member.progress, known.target)
+def _has_it_already(rollout: Rollout, member: Member, brought: Enrolment) -> bool:
+    """Whether a plugin has what a rollout brings from one of the same change, which did not come to its end."""
+    same = is_rollout_of(brought.rollout, rollout.owner.name, rollout.change_id)
+    return same and not differs(member.progress, member.target)
+
+
+def _kept(place: Enrolment, most: int = _MOST_EARLIER) -> Enrolment | None:
+    """A place as it is kept with the next one: with what was there before, and so many of those before that."""
+    if place.before is None or not most:
+        return None
+    return structs.replace(place, earlier=_kept(place.earlier, most - 1)) if place.earlier is not None else place
 
 
 def _block_of(view: View, member: Member, target: Deployed) -> str:

@@ -12,9 +12,7 @@ from fleetform.engine.plan.stages import Standing
 from fleetform.engine.plan.view import StageView, View
 
 
-def rollout_after(view: View, rollout: Rollout | None, steps: list[Step]) -> Rollout | None:
-    if rollout is None:
-        return view.change.rollout
+def rollout_after(view: View, rollout: Rollout, steps: list[Step]) -> Rollout:
     # What starts beside a rollout, on a cluster that joins, does not fix its members.
     begins = any(stage.first_starts for stage in view.stages) or any(
         step.action == "start" and _by(step, rollout) for step in steps

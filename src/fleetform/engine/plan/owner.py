@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 
 from msgspec import structs
@@ -50,11 +51,12 @@ def plan_owner(
         round_.busy.clear()
         round_.busy.update(before)
         return plan_owner(round_, change, members, look, replace=True)
-    after = rollout_after(view, rollout, steps)
+    # Where nothing takes the place of one that is no longer wanted, it is the last one, as it ends.
+    after = rollout_after(view, rollout, steps) if rollout is not None else replaced or change.rollout
     begins = after is not None and after.started is not None and (rollout is None or rollout.started is None)
     if rollout is not None and (begins or view.joins):
         steps = enrolled(view, rollout, members, steps)
-    answer = _answer(view, after, members, steps, replaced)
+    answer = _answer(view, after, members, steps, replaced if after is not replaced else None)
     if crowd is None:
         return answer
     return structs.replace(answer, crowd=crowd, is_idle=answer.is_idle and crowd is change.crowd)
@@ -75,6 +77,7 @@ def _answer(
     over = (after is None or not after.is_open) and view.look is None and view.change.emergency is None
     at_rest = idle and over and view.change.crowd is None
     at_rest = at_rest and all(step.state == "UpToDate" and not step.reasons for step in steps)
+    dependent = any(member.candidate.depends_on for member in members)
     return OwnerPlan(
         view.change,
         after,
@@ -87,7 +90,23 @@ def _answer(
         at_rest=at_rest,
         keys=frozenset([step.key for step in steps]) if at_rest else frozenset(),
         moves=moves,
+        starts=tuple([step for step in steps if step.action == "start" or step.action == "rollback"]),
+        next_look=first_due(steps, view.look),
+        stands_alone=not dependent and not any(step.progress.in_flight for step in steps),
     )
+
+
+def first_due(steps: Iterable[Step], look: datetime | None = None) -> datetime | None:
+    """The least time that any of some plugins waits for, if that is before another."""
+    seen: set[int] = set()
+    times = [look] if look is not None else []
+    for step in steps:
+        reasons = step.reasons
+        # Many plugins share what they wait for.
+        if reasons and id(reasons) not in seen:
+            seen.add(id(reasons))
+            times += [reason.until for reason in reasons if reason.until is not None]
+    return min(times, default=None)
 
 
 def _count_in(view: View, members: list[Member]) -> None:

@@ -12,9 +12,9 @@ from fleetform.engine.plan.checks import check_plan
 from fleetform.engine.plan.deletions import plan_removals
 from fleetform.engine.plan.emergency import in_force
 from fleetform.engine.plan.members import Member
-from fleetform.engine.plan.owner import plan_owner
+from fleetform.engine.plan.owner import first_due, plan_owner
 from fleetform.engine.plan.progress import settle
-from fleetform.engine.plan.records import Change, OwnerPlan, Plan, Reason, Step, World
+from fleetform.engine.plan.records import Change, OwnerPlan, Plan, Step, World
 from fleetform.engine.plan.view import Pass
 from fleetform.engine.plan.windows.calendar import Almanac
 from fleetform.model.results.decisions import PluginKey
@@ -75,26 +75,30 @@ def _resting(previous: Plan | None, world: World) -> dict[int, OwnerPlan]:
 
 
 def _waiting_as_before(previous: Plan | None, world: World, now: datetime) -> dict[int, OwnerPlan]:
-    """Plans of owners that wait for somebody or for a time that has not come: they say the same as in the pass before.
+    """Plans of owners that wait for somebody or for a time that has not come: they say the same as in the pass before,
+    whatever others have to store.
 
     That holds where owners have nothing to do with each other: nothing was in flight then, nothing may be now, which is
     the caller's to look at, and no plugin depends on another.
     """
-    if previous is None or previous.world.limits != world.limits or not _still_holds(previous, now):
+    if previous is None or previous.world.limits != world.limits or not _is_fresh(previous, now):
         return {}
-    changes = {id(change) for change in world.changes}
-    waiting = [owner for owner in previous.owners if not owner.at_rest]
-    found = [owner for owner in waiting if id(owner.change) in changes]
-    if not found:
+    if not all(owner.stands_alone for owner in previous.owners):
         return {}
-    in_flight = any(step.progress.in_flight for owner in waiting for step in owner.steps)
-    if in_flight or any(step.progress.in_flight for step in previous.removals):
+    if any(step.progress.in_flight for step in previous.removals):
         return {}
-    if any(candidate.depends_on for change in world.changes for candidate in change.candidates):
+    known, changes = {id(owner.change) for owner in previous.owners}, {id(change) for change in world.changes}
+    new = [change for change in world.changes if id(change) not in known]
+    if any(candidate.depends_on for change in new for candidate in change.candidates):
         return {}
     moved = frozenset(changed_keys(world.states, previous.world.states))
     return {
-        id(owner.change): owner for owner in found if not (moved and any(step.key in moved for step in owner.steps))
+        id(owner.change): owner
+        for owner in previous.owners
+        if not owner.at_rest
+        and owner.is_idle
+        and id(owner.change) in changes
+        and not (moved and any(step.key in moved for step in owner.steps))
     }
 
 
@@ -162,26 +166,18 @@ def _turn(world: World, change: Change, now: datetime) -> tuple[bool, bool, date
 
 
 def _still_holds(previous: Plan, now: datetime) -> bool:
-    fresh = previous.fresh_until
-    return previous.is_idle and previous.at <= now and (fresh is None or now < fresh)
+    return previous.is_idle and _is_fresh(previous, now)
+
+
+def _is_fresh(previous: Plan, now: datetime) -> bool:
+    """Whether time alone has changed nothing since."""
+    return previous.at <= now and (previous.fresh_until is None or now < previous.fresh_until)
 
 
 def next_look_of(owners: Iterable[OwnerPlan], removals: Iterable[Step]) -> datetime | None:
     """The least time that anything waits for. Sleeping exactly until then makes progress."""
-    seen: set[int] = set()
-    owners = tuple(owners)
-    times: list[datetime] = [owner.look for owner in owners if owner.look is not None]
-    for steps in (*(owner.steps for owner in owners if not owner.at_rest), removals):
-        for step in steps:
-            reasons = step.reasons
-            if reasons and id(reasons) not in seen:
-                seen.add(id(reasons))
-                times += _untils(reasons)
-    return min(times, default=None)
-
-
-def _untils(reasons: tuple[Reason, ...]) -> list[datetime]:
-    return [reason.until for reason in reasons if reason.until is not None]
+    looks = [owner.next_look for owner in owners]
+    return min((each for each in (*looks, first_due(removals)) if each is not None), default=None)
 
 
 def _fresh_until(world: World, next_look: datetime | None, almanac: Almanac, now: datetime) -> datetime | None:

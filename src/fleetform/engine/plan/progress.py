@@ -8,7 +8,7 @@ from typing import Literal
 from msgspec import Struct, structs
 
 from fleetform.model.state import Attempt, Deployed, Enrolment, PluginState
-from fleetform.syntax.hashing import as_written
+from fleetform.syntax.hashing import differ_in_readings
 
 Health = Literal["Healthy", "Failed", "Unknown"]
 
@@ -41,9 +41,9 @@ def tried_again(progress: PluginState, now: datetime) -> PluginState:
 
 def is_reread(admitted: Deployed | None, wanted: Deployed) -> bool:
     """Whether the two differ in nothing but what was read on the cluster: a change of that cluster alone (B16)."""
-    if admitted is None or admitted.input_hash is None or admitted.input_hash == wanted.input_hash:
+    if admitted is None or admitted.input_hash is None or wanted.input_hash is None:
         return False
-    return as_written(admitted.input_hash) == as_written(wanted.input_hash)
+    return differ_in_readings(admitted.input_hash, wanted.input_hash)
 
 
 def read_anew(progress: PluginState, target: Deployed, now: datetime) -> PluginState:
@@ -60,12 +60,16 @@ def read_anew(progress: PluginState, target: Deployed, now: datetime) -> PluginS
 
 
 def rolled_back(progress: PluginState, rollout: str, now: datetime) -> PluginState:
-    """What was healthy before becomes admitted again, by the rollout that goes back."""
-    place = progress.enrolment
+    """What was healthy before becomes admitted again, by the rollout that goes back.
+
+    It is still told why. What failed with another change, which had gone back from there before, is told no more.
+    """
+    place, last = progress.enrolment, progress.attempt
     if place is None or place.before is None:
         raise ValueError("there is nothing to roll back to")
     attempt = Attempt(place.before.input_hash or "", rollout, now, now, back=True)
-    return structs.replace(progress, admitted=place.before, attempt=attempt)
+    failure = "" if last is not None and last.back and last.phase == "Healthy" else progress.failure
+    return structs.replace(progress, admitted=place.before, attempt=attempt, failure=failure)
 
 
 def observed(progress: PluginState, input_hash: str, health: Health, at: datetime, message: str = "") -> PluginState:

@@ -14,7 +14,7 @@ from msgspec import Struct, structs
 
 from fleetform.engine.plan.crowd import Crowd
 from fleetform.engine.plan.progress import Patience
-from fleetform.engine.plan.rollouts import Policy, Rollout
+from fleetform.engine.plan.rollouts import Policy, Rollout, is_brought_by, place_that_brought
 from fleetform.engine.plan.stages import ApprovalRule
 from fleetform.engine.plan.windows.calendar import ALWAYS, Calendar
 from fleetform.model.objects import Ref
@@ -103,10 +103,12 @@ class Emergency(Struct, frozen=True, gc=False):
 class Change(Struct, frozen=True):
     """What one owner wants now: its plugins by cluster name, and the change that this is (B3b).
 
-    rollout is the owner's last one, running or not, used are the names of those before, and gone_back those of them
-    that were rolled back. authors are those who made the change; where nobody knows them there are none, and any
-    approver counts (S47). contents is a hash of all objects that the owner's plugins are made of: while a rollout runs
-    and they are the same, it is the same change. crowd are members of the rollout that are counted instead of listed.
+    rollout is the owner's last one, running or not, used are the names of those before, gone_back those of them that
+    were rolled back, and unfinished the names of those that were replaced or aborted. authors are those who made the
+    change; where nobody knows them there are none, and any approver counts (S47). contents is a hash of all objects
+    that the owner's plugins are made of: while a rollout runs and they are the same, it is the same change. crowd are
+    members of the rollout that are counted instead of listed. continues are changes that had succeeded with what is
+    wanted, if this one goes on with them: what came after them went back, and they had not come to all plugins.
     """
 
     owner: Ref
@@ -124,6 +126,8 @@ class Change(Struct, frozen=True):
     contents: str = ""
     crowd: Crowd | None = None
     gone_back: tuple[Rollout, ...] = ()
+    continues: tuple[str, ...] = ()
+    unfinished: frozenset[str] = frozenset()
 
     @property
     def is_rejected(self) -> bool:
@@ -131,6 +135,11 @@ class Change(Struct, frozen=True):
         last = self.rollout
         by_rollout = last is not None and last.rejected and last.change_id == self.change_id
         return by_rollout or self.change_id in self.rejected
+
+    def may_come_again(self, rollout: str) -> bool:
+        """Whether what one of the owner's rollouts brought may be brought by another one as the same change."""
+        last = self.rollout
+        return rollout in self.unfinished or (last is not None and last.name == rollout and last.is_unfinished)
 
     def left_behind(self, progress: PluginState) -> Rollout | None:
         """The rollout that went back while a plugin's cluster could not be reached, if the plugin still has what that
@@ -140,11 +149,13 @@ class Change(Struct, frozen=True):
         attempt, admitted, place = progress.attempt, progress.admitted, progress.enrolment
         if attempt is None or admitted is None or place is None:
             return None
-        if attempt.back or admitted.input_hash != attempt.input_hash:
+        if admitted.input_hash != attempt.input_hash:
             return None
-        brought_by = place.rollout if place.target.input_hash == admitted.input_hash else attempt.rollout
+        known = place_that_brought(progress)
+        brought_by = known.rollout if known is not None else attempt.rollout
         every = self.gone_back if self.rollout is None else (*self.gone_back, self.rollout)
-        return next((each for each in every if each.name == brought_by and each.went_back), None)
+        found = next((each for each in every if each.name == brought_by and each.went_back), None)
+        return found if found is not None and is_brought_by(found, place, attempt) else None
 
 
 class Removal(Struct, frozen=True, gc=False):
@@ -247,9 +258,11 @@ class OwnerPlan(Struct, frozen=True):
     """A plan for one owner: a step for each of its plugins, in the order of its candidates, and its rollout after it.
 
     replaced is the rollout that this one supersedes. look is the next time at which something under way is due: a
-    deadline, a cluster that is set aside. moves are steps after which something else is stored of a plugin. is_idle:
+    deadline, a cluster that is set aside; next_look is that, or when something ends that its plugins wait for. moves
+    are steps after which something else is stored of a plugin, starts those that start it or roll it back. is_idle:
     nothing is to be stored. crowd is the change's, after the plan. at_rest: every plugin is what is wanted, and no
-    rollout is open, so that time alone changes nothing; keys are its plugins then.
+    rollout is open, so that time alone changes nothing; keys are its plugins then. stands_alone: nothing of it is in
+    flight, and none of its plugins depends on another, so that it has nothing to do with other owners.
     """
 
     change: Change
@@ -264,6 +277,9 @@ class OwnerPlan(Struct, frozen=True):
     at_rest: bool = False
     keys: frozenset[PluginKey] = frozenset()
     moves: tuple[Step, ...] = ()
+    starts: tuple[Step, ...] = ()
+    next_look: datetime | None = None
+    stands_alone: bool = False
 
 
 class Plan(Struct, frozen=True, eq=False):
@@ -288,6 +304,5 @@ class Plan(Struct, frozen=True, eq=False):
 
     @property
     def starts(self) -> list[Step]:
-        moving = [owner.steps for owner in self.owners if not owner.at_rest]
-        every = (step for steps in (*moving, self.removals) for step in steps)
-        return [step for step in every if step.action in ("start", "rollback", "delete")]
+        deleted = [step for step in self.removals if step.action == "delete"]
+        return [*(step for owner in self.owners for step in owner.starts), *deleted]

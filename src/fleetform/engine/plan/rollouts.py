@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Literal
 
@@ -11,6 +12,8 @@ from msgspec import Struct
 
 from fleetform.engine.plan.stages import StageRule
 from fleetform.model.objects import Ref
+from fleetform.model.state import Attempt, Enrolment, PluginState
+from fleetform.syntax.hashing import as_written
 
 RolloutPhase = Literal[
     "Pending", "Progressing", "Soaking", "Paused", "Halted", "RollingBack", "Succeeded", "Aborted", "Superseded"
@@ -81,6 +84,11 @@ class Rollout(Struct, frozen=True):
         """Whether it was rolled back and that is over. One that halted and does not go back stays open."""
         return self.rejected and self.phase == "Halted" and not self.is_open
 
+    @property
+    def is_unfinished(self) -> bool:
+        """Whether it still runs, or was replaced or aborted: it has neither succeeded nor gone back."""
+        return self.phase != "Succeeded" and not self.went_back
+
 
 def rollout_name(owner: str, change_id: str, used: frozenset[str] = frozenset()) -> str:
     """`<preset>-<first 8 hex>`, with -2, -3… where that was used before (B3b)."""
@@ -94,3 +102,32 @@ def is_rollout_of(name: str, owner: str, change_id: str) -> bool:
     first = rollout_name(owner, change_id)
     number = name.removeprefix(first)
     return name.startswith(first) and (not number or number.removeprefix("-").isdecimal())
+
+
+def is_of_any(name: str, owner: str, changes: Iterable[str]) -> bool:
+    return any(is_rollout_of(name, owner, each) for each in changes)
+
+
+def place_that_brought(progress: PluginState) -> Enrolment | None:
+    """A plugin's place in the rollout that brought what it has: its last one, or where it has not got what that brings,
+    or went back from it, one that it had earlier; None if nobody knows."""
+    if progress.admitted is None or progress.admitted.input_hash is None:
+        return None
+    has, place = as_written(progress.admitted.input_hash), progress.enrolment
+    while place is not None and as_written(place.target.input_hash) != has:
+        place = place.earlier
+    return place
+
+
+def is_brought_by(rollout: Rollout, place: Enrolment, attempt: Attempt) -> bool:
+    """Whether what was started last on a plugin of a rollout is that rollout's to take back.
+
+    What it went back to from another one is, if the same change had brought that and it is known what was there before;
+    so it is not if this rollout found that very state. What came to it by an earlier one that had succeeded, where this
+    one goes on, is not either: nothing is known of what was there before that.
+    """
+    if attempt.back:
+        return place.before is not None and place.before.input_hash != attempt.input_hash
+    if place.before is not None or not attempt.rollout:
+        return True
+    return is_rollout_of(attempt.rollout, rollout.owner.name, rollout.change_id)

@@ -62,7 +62,8 @@ class _Run:
         self.events: list[Event] = []
         self.rollouts: dict[str, Rollout] = {}
         self.finishing: list[tuple[datetime, PluginKey, str]] = []
-        self.spells = [each for spell in scenario.unreachable for each in (spell.begin, spell.end) if each is not None]
+        turns = [each for spell in scenario.unreachable for each in (spell.begin, spell.end)]
+        self.spells = [each for each in turns if each is not None and each > start]
         heapify(self.spells)
         self.approvals: list[tuple[datetime, str, str]] = []
         self.asked: set[tuple[str, str]] = set()

@@ -220,14 +220,17 @@ class _Settling:
             if entry.operation.path in paths:
                 positions[entry.owner, entry.places[entry.owner]] = entry.operation.path
         met: dict[Position, Position] = {}
-        holders: dict[str, Position] = {}
+        # By path, what the plugin asks for there that ranks highest so far.
+        holders: dict[str, list[Position]] = {}
         for position in sorted(positions):
-            holder = holders.setdefault(positions[position], position)
-            if self._ranks(position, holder):
-                met.setdefault(holder, position)
-                holders[positions[position]] = position
-            elif position[0] != holder[0]:
-                met.setdefault(position, position)
+            holding = holders.setdefault(positions[position], [])
+            if not holding or position[0] == holding[0][0]:
+                holding.append(position)
+            elif self._ranks(position, holding[0]):
+                met |= dict.fromkeys(holding, position)
+                holding[:] = [position]
+            else:
+                met[position] = position
         return {position: when for position, when in met.items() if position in lost}
 
     def _ranks(self, one: Position, above: Position) -> bool:

@@ -7,7 +7,7 @@ after one event one Change is made anew and all others are the same objects.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from msgspec import structs
@@ -16,10 +16,10 @@ from fleetform.engine.decisions import Decisions
 from fleetform.engine.desired import Inputs
 from fleetform.engine.index.differences import changed_keys
 from fleetform.engine.plan.records import Approval, Candidate, Change, ClusterFacts, World
-from fleetform.engine.plan.rollouts import Policy, Rollout, rollout_name
+from fleetform.engine.plan.rollouts import Policy, Rollout, is_of_any, rollout_name
 from fleetform.engine.world.candidate import Facts
 from fleetform.engine.world.consent import Consents, Persons, asks_for_others, authors_of, emergency_of
-from fleetform.engine.world.contents import ContentHashes, change_id, digest
+from fleetform.engine.world.contents import ContentHashes, change_id, differing_objects, digest
 from fleetform.engine.world.context import Context, Same
 from fleetform.engine.world.joining import Joiners, Joining, OnSide, Redecide
 from fleetform.engine.world.made_of import objects_of
@@ -95,12 +95,13 @@ class OwnerChanges:
         # Owners that something new reaches; None: any of them may be.
         self._touched: set[Object[Any]] | None = None
         # Their plugins that are decided anew or of which something else is stored.
-        self._moved: set[PluginKey] = set()
+        # In order of clusters where they are many: what belongs together in memory is met together.
+        self._moved: Iterable[PluginKey] = ()
         self._plugins: dict[Ref, PartPlugins]
         moved = changed_keys(decisions.clusters, before.decisions.clusters) if before is not None else []
         again = plugins_again(decisions, before.decisions, before._plugins, moved) if before is not None else None
         if before is not None and again is not None:
-            self._plugins, self._moved = again.plugins, again.anew | changed
+            self._plugins, self._moved = again.plugins, dict.fromkeys((*again.anew, *changed))
             if before.stored.silent_since == stored.silent_since:
                 self._touched = again.touched | {plugin.target.owner for key in changed for plugin in self._named(key)}
         else:
@@ -139,7 +140,7 @@ class OwnerChanges:
 
     def on_other_sides(self, key: PluginKey) -> tuple[OnSide, ...]:
         """How a plugin of a cluster that joins was decided beside what is wanted."""
-        plugins = [each for each in self._named(key) if each.key == key]
+        plugins = self._named(key)
         parts = [owner for owner in self._plugins if plugins and _is_of(owner, plugins[0].target.owner.ref)]
         return next((found for each in parts if (found := self._of(each).joiners.get(key))), ())
 
@@ -253,7 +254,30 @@ class OwnerChanges:
             frozenset(each.change_id for each in earlier if each.rejected),
             digest(contents),
             gone_back=tuple(each for each in earlier if each.went_back),
+            continues=self._continues(candidates, contents, rollouts, base),
+            unfinished=frozenset(each.name for each in earlier if each.is_unfinished),
         )
+
+    def _continues(
+        self, candidates: list[Candidate], contents: Contents, rollouts: tuple[Rollout, ...], base: Contents
+    ) -> tuple[str, ...]:
+        """The changes that brought what is wanted, if that goes on: what came after them went back, no object differs
+        from what they brought, and they had not come to all that is installed (B24).
+
+        A plugin that they did come to and that differs all the same has another value of its own: a change by itself.
+        """
+        succeeded = [each for each in rollouts if each.phase == "Succeeded"]
+        if not succeeded or not any(each.went_back for each in rollouts[rollouts.index(succeeded[-1]) :]):
+            return ()
+        if differing_objects(self.hashes, base, contents):
+            return ()
+        last = succeeded[-1]
+        found = tuple(dict.fromkeys(each.change_id for each in succeeded if each.contents == last.contents))
+        for key, _ in self._differing(candidates):
+            attempt = self.states.get(key, UNKNOWN).attempt
+            if attempt is None or attempt.back or not is_of_any(attempt.rollout, last.owner.name, found):
+                return found
+        return ()
 
     def _differing(self, candidates: list[Candidate]) -> Iterator[tuple[PluginKey, str]]:
         """Plugins that are installed and are not what is wanted, with the hash of that; values that clusters read make

@@ -132,6 +132,12 @@ def name_of_removal(owner: Ref, now: str | None, admitted: Contents) -> str:
     return name_of([(next(known, text), now)])
 
 
+def differing_objects(hashes: ContentHashes, admitted: Contents, now: Contents) -> list[tuple[str, str | None]]:
+    """The objects that differ between what was last admitted and now, sorted, with what each says by now."""
+    current = {each: now.get(each) or hashes.now(each) for each in sorted({*admitted, *now})}
+    return [(each, then) for each, then in current.items() if admitted.get(each) != then]
+
+
 def change_id(
     hashes: ContentHashes,
     admitted: Contents,
@@ -150,8 +156,7 @@ def change_id(
         if (rollout.is_open or rollout.rejected) and rollout.contents == whole:
             return rollout.change_id
     last = rollouts[-1] if rollouts else None
-    current = {each: now.get(each) or hashes.now(each) for each in sorted({*admitted, *now})}
-    differing = [(each, then) for each, then in current.items() if admitted.get(each) != then]
+    differing = differing_objects(hashes, admitted, now)
     if differing:
         return name_of(differing)
     if last is not None and last.is_open:

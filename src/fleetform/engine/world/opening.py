@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import cache
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -83,7 +83,7 @@ def scoped_window(name: str, spec: UpdateWindowSpec) -> ScopedWindow:
         return compile_window(name, spec)
     except ValueError:
         begin = _NEVER if spec.type == "Allow" else None
-        window = Window(name, None, timedelta(0), begin, begin)
+        window = Window(name, begin=begin, end=begin)
         definitions = frozenset(spec.plugin_definition_names) if spec.plugin_definition_names else None
         return ScopedWindow(window, spec.type, safe_matchers(spec.cluster_selector), definitions, True)
 
