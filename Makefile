@@ -4,7 +4,8 @@ VENV ?= .venv
 PYTHON ?= python3
 BIN := $(VENV)/bin
 UV := $(shell command -v uv 2>/dev/null || echo $(CURDIR)/$(VENV)/bin/uv)
-JOBS ?= auto
+# One more than there are cores: some tests wait for leases and servers.
+JOBS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 export UV_COMPILE_BYTECODE := 1
 
 SEEDS ?= 5000

@@ -10,7 +10,7 @@ from fleetform.app.questions import deciding_for, find_plugin
 from fleetform.app.scope import Scope
 from fleetform.model.results.decisions import PluginDecision
 from support.answers import explain
-from support.fleets import DEFINITION, PRESET, fleet_with, override, plugin_on
+from support.fleets import DEFINITION, PRESET, documents, fleet_with, override, plugin_on
 
 ACME = Scope("acme")
 OTHER = PRESET.replace("name: web, namespace", "name: other, namespace").replace(
@@ -21,6 +21,7 @@ HAND = (
     "spec: {pluginDefinition: {name: web}, clusterName: us-1, releaseName: hand}\n"
 )
 UNREADABLE = "{labelSelector: {matchExpressions: [{key: tier, operator: In}]}}"
+STAMPED = "namespace: acme, annotations: {fleetform.dev/created: soon}"
 MORE = override("more", "[{path: replicas, value: 7}]", "clusterSelector: {clusterNames: [eu-1]}")
 
 
@@ -88,6 +89,71 @@ def test_errors_concern_a_plugin_if_they_may_reach_it(text: str, concerns: bool)
     errors = [each for each in narrowed.findings.about(plugin) if each.severity == "error"]
     assert bool(errors) is concerns
     assert set(errors) <= set(fleet.findings.errors)
+
+
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [
+        ({"more": "a: [1\n"}, ["bad-yaml"]),
+        ({"preset": PRESET.replace("namespace: acme", STAMPED)}, ["bad-stamp"]),
+        ({"other": HAND.replace("namespace: acme", STAMPED)}, []),
+    ],
+    ids=["a-text", "its-preset", "another"],
+)
+def test_what_reading_said_concerns_a_plugin_if_it_is_of_its_objects_or_of_nobody_knows_which(
+    files: dict[str, str], told: list[str]
+) -> None:
+    fleet = fleet_with(**files)
+    assert len(fleet.reading) == 1
+    narrowed, plugin = decided_alone(fleet, plugin_on(fleet, "eu-1"))
+    assert [each.code for each in narrowed.findings.about(plugin)] == told
+
+
+def test_an_error_that_only_decisions_show_concerns_the_plugin_that_shows_it() -> None:
+    nowhere = override("bad", "[{path: 'args[9]', value: x}]", "clusterSelector: {clusterNames: [us-1]}")
+    fleet = fleet_with(more=nowhere)
+    assert [each.code for each in fleet.findings.errors] == ["wrong-index"]
+    for cluster, codes in (("us-1", ["wrong-index"]), ("eu-1", [])):
+        narrowed, plugin = decided_alone(fleet, plugin_on(fleet, cluster))
+        assert [each.code for each in narrowed.findings.about(plugin) if each.severity == "error"] == codes
+
+
+def test_a_release_that_two_claim_by_mistake_concerns_both() -> None:
+    fleet = fleet_with(hand=HAND.replace("releaseName: hand", "releaseName: web"))
+    assert [each.code for each in fleet.findings.errors] == ["two-owners"]
+    for name in ("hand", "web"):
+        narrowed = deciding_for(fleet, Scope("acme", "us-1"), name, None)
+        plugin = find_plugin(narrowed, Scope("acme", "us-1"), name, None)
+        assert plugin.target.owner.ref.name == name
+        assert set(fleet.findings.errors) <= set(narrowed.findings.about(plugin))
+
+
+def test_a_claim_of_a_release_concerns_nobody_but_the_two() -> None:
+    hands = [HAND.replace("hand", name).replace(f"releaseName: {name}", "releaseName: web") for name in ("one", "two")]
+    narrowed = deciding_for(fleet_with(hands=documents(*hands)), Scope("acme", "us-1"), "two", None)
+    plugin = find_plugin(narrowed, Scope("acme", "us-1"), "two", None)
+    assert [each.loses.ref.name for each in narrowed.decisions.claims] == ["one", "two"]
+    assert [str(each.object) for each in narrowed.findings.about(plugin)] == ["Plugin/acme/two"]
+
+
+def test_what_a_gate_of_a_plugin_says_is_not_told_again_as_a_warning() -> None:
+    fleet = fleet_with(
+        definition=DEFINITION.replace("- {name: host, type: string}", "- {name: host, type: string, required: true}")
+    )
+    assert {each.code for each in fleet.findings.all} == {"missing-required"}
+    narrowed, plugin = decided_alone(fleet, plugin_on(fleet, "eu-1"))
+    assert [each.gate for each in plugin.gates] == ["required-option"]
+    assert narrowed.findings.about(plugin) == ()
+
+
+def test_what_decisions_show_of_a_plugin_that_another_keeps_from_its_release_stops_nobody() -> None:
+    values = "    optionValues: [{name: 'args[9]', value: x}]\n"
+    fleet = fleet_with(other=OTHER, preset=PRESET.partition("    optionValues:")[0] + values)
+    narrowed = deciding_for(fleet, Scope("acme", "us-1"), "web", None)
+    plugin = find_plugin(narrowed, Scope("acme", "us-1"), "web", None)
+    assert [each.loses.ref.name for each in narrowed.decisions.claims] == ["web"]
+    assert not fleet.findings.errors
+    assert not [each for each in narrowed.findings.about(plugin) if each.severity == "error"]
 
 
 def test_a_warning_about_what_decides_a_plugin_concerns_it_and_one_about_others_does_not() -> None:

@@ -12,7 +12,7 @@ import pytest
 from fleetform.app.reading.secret_values import SecretDigests, secret_value
 from fleetform.app.reading.secrets import secret_named, secret_object, secret_texts
 from fleetform.model.kinds.base import SecretKey
-from fleetform.model.results.decisions import Secret
+from fleetform.model.results.decisions import Secret, SecretOnCluster
 from support.fleets import fleet_with
 
 
@@ -86,4 +86,10 @@ def test_secrets_are_told_apart_by_digests_that_only_the_key_makes() -> None:
     assert digests("acme", Secret(None, plain="x")) == expected
     assert digests("acme", Secret(None, plain="other")) != expected
     assert digests("acme", Secret(ref=SecretKey("keys", "none"))) is None
+    # Nobody knows what it holds: it is written as null, or its cluster has not told yet.
+    assert digests("acme", Secret(None)) is None
+    assert digests("acme", Secret(SecretOnCluster("keys", "a"))) is None
+    assert digests("acme", Secret(SecretOnCluster("keys", "a", digest="told"))) == "told"
+    # A text that came from a Secret is told apart as it came out, not as the Secret holds it.
+    assert digests("acme", Secret(SecretKey("keys", "a"), plain="other")) == digests("acme", Secret(None, "other"))
     assert SecretDigests("other", fleet_with(secrets=FLEET).snapshot)("acme", Secret(None, plain="x")) != expected

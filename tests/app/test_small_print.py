@@ -191,7 +191,7 @@ def test_support_ends_by_ones_own_policy_and_the_platforms() -> None:
 
     def end_of(**policies: str) -> object:
         files = {f"{each}.yaml": ends(each.replace("_", "-"), at) for each, at in policies.items()}
-        return EndDates(fleet_of({**BASE, **files}))._end("acme", "web", "1.0.0")
+        return EndDates(fleet_of({**BASE, **files})).end_of("acme", "web", "1.0.0")
 
     early, late = "2027-01-01T00:00:00Z", "2027-02-01T00:00:00Z"
     assert end_of(beta=early) is None

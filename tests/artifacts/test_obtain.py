@@ -82,7 +82,9 @@ def test_one_folder_may_be_named_and_what_is_in_it(place: Place) -> None:
     inside = Boundary.of_folder(str(place.folder))
     assert Artifacts(ArtifactStore(str(place.cache)), False, Web(), inside).obtain(chart).digest
     beside = Boundary.of_folder(str(place.folder / "elsewhere"))
-    with pytest.raises(BoundaryError):
+    with pytest.raises(
+        BoundaryError, match=f"outside of what may be read here: {place.folder}/elsewhere, and what has"
+    ):
         Artifacts(ArtifactStore(str(place.cache)), False, Web(), beside).obtain(chart)
 
 

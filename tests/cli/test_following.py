@@ -13,10 +13,12 @@ from cli.test_rollout import Desk, upgrading
 from fleetform.app.errors import NoAnswerError
 from fleetform.app.rollout import Person, Rollouts
 from fleetform.app.scope import Scope
-from fleetform.cli.following import Follower, Standing, missing_text
-from fleetform.cli.rollout_view import status_lines
+from fleetform.cli.following import Follower, Standing, is_over, missing_text
+from fleetform.cli.rollout_view import cause_text, status_lines
 from fleetform.cli.text import Painter
+from fleetform.loop.deciding import decided
 from fleetform.outside.control_plane import ServerError
+from fleetform.syntax.times import parse_time, time_text
 from loop.test_control import installed, plane, upgraded
 from support.command import Runner
 from support.plane import Plane
@@ -77,6 +79,24 @@ def test_one_that_failed_ends_with_1_after_its_retries_and_its_way_back_and_says
     assert [(each.state, each.names) for each in found.item.causes] == [("Failed", ["us-1"])]
 
 
+def test_one_whose_next_try_is_due_at_this_moment_is_not_over() -> None:
+    found = installed()
+    found.health.says["us-1", "1.1.0"] = "Failed"
+    upgraded(found)
+    while (seen := standing(found)).item.phase != "Halted":
+        found.wait(minutes=1)
+    [failed] = [each for each in seen.item.causes if each.state == "Failed"]
+    assert failed.until is not None
+    # The pass that makes the try has not been there yet.
+    due = parse_time(failed.until)
+    assert found.control.fleet is not None
+    later = decided(found.control.fleet, found.control.image.known, due, None)
+    item = Rollouts(later, Scope("acme"), Person("ann")).status("web")
+    [failed] = [each for each in item.causes if each.state == "Failed"]
+    assert (item.phase, failed.until, is_over(item)) == ("Halted", time_text(due), False)
+    assert cause_text(failed, due) == "it failed, next try now  (us-1)"
+
+
 def test_what_takes_too_long_ends_with_5_and_names_what_is_missing() -> None:
     found, code = follower(*[of_an_upgrade()[0]] * 9, seconds=3).follow("web")
     assert code == 5
@@ -85,11 +105,19 @@ def test_what_takes_too_long_ends_with_5_and_names_what_is_missing() -> None:
     assert "(eu-1, us-1)" in said
 
 
-def test_a_server_that_is_restarted_is_waited_for_and_one_that_is_gone_is_not() -> None:
+def test_a_server_that_is_restarted_is_waited_for_and_one_that_is_gone_is_not(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     gone = ServerError("nobody answers", "", "unavailable", 4)
     first, *_, last = of_an_upgrade()
     _, code = follower(first, gone, gone, last).follow("web")
     assert code == 0
+    lines = [line[10:] for line in capsys.readouterr().err.splitlines()]
+    assert lines == [
+        "dev 1 of 1 healthy · gold 0 of 2 healthy · Soaking",
+        "nobody answers; trying again",
+        "dev 1 of 1 healthy · gold 2 of 2 healthy · Succeeded",
+    ]
     with pytest.raises(ServerError):
         follower(first, *[gone] * 100).follow("web")
 

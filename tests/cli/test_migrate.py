@@ -99,6 +99,18 @@ def test_what_was_migrated_needs_nothing_more(run: Runner, fleet: Path) -> None:
     assert (done.code, done.out) == (0, "")
 
 
+@pytest.mark.rule("B9")
+@pytest.mark.parametrize("between", ["\n---\n", "\n---\n# Another one.\n", "\n\n--- "], ids=["", "comment", "in line"])
+def test_documents_of_one_file_are_rewritten_each_in_its_own_lines(run: Runner, fleet: Path, between: str) -> None:
+    """Also where each is one line, so that the values stand in its first and last line."""
+    head = "apiVersion: fleetform.dev/v1alpha1, kind: PluginOverride"
+    spec = "spec: {clusterSelector: {}, overrides: [{path: host, value: a.example.com}, {path: replicas, value: 4}]}"
+    text = between.join(f"{{{head}, metadata: {{name: {name}, namespace: acme}}, {spec}}}" for name in "abc")
+    (fleet / "override.yaml").write_text(text)
+    assert run("convert", str(fleet), "--migrate").code == 0
+    assert (fleet / "override.yaml").read_text() == text.replace("path: host", "path: server.host")
+
+
 @pytest.mark.parametrize("flag", ["--check", "--dry-run"])
 def test_a_patch_is_shown_and_nothing_written(run: Runner, fleet: Path, flag: str) -> None:
     done = run("convert", str(fleet), "--migrate", flag)

@@ -327,6 +327,20 @@ def test_a_list_without_rollouts_names_the_organizations_that_have_some(desk: Ca
     assert told.err == "no rollouts\nthe input holds acme, globex: choose one with -n, or -A for all\n"
 
 
+def test_rollouts_of_several_organizations_are_told_apart(desk: Callable[[Folder], Desk]) -> None:
+    at = desk(upgrading())
+    files = "---\n".join(text for _, text in sorted(at.folder.files.items()))
+    at.folder.files["other.yaml"] = files.replace("acme", "globex")
+    at.save()
+    listed = at.ask("rollout", "list", "-A").out.splitlines()
+    assert [line.split()[0] for line in listed] == ["ORGANIZATION", "acme", "acme", "globex"]
+    assert at.ask("rollout", "list", "-n", "acme").out.startswith("NAME ")
+    planned = at.ask("plan", "-A").out
+    assert "  certs 1.0.0 → 1.1.0 · acme   Progressing\n" in planned
+    assert "  certs 1.1.0 · globex   " in planned
+    assert " · " not in at.ask("plan", "-n", "acme").out.partition("\n\n")[2]
+
+
 def test_a_request_prints_the_name_of_its_rollout_where_names_are_asked_for(desk: Callable[[Folder], Desk]) -> None:
     here = desk(upgrading())
     told = here.ask("rollout", "pause", "certs", "--reason", "INC-7", "-o", "name")

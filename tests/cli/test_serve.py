@@ -120,6 +120,31 @@ def test_an_empty_folder_is_warned_of_at_the_first_start_too(run: Runner) -> Non
     assert "the source is empty, which is taken for a mistake" in result.err
 
 
+def test_where_each_organization_has_a_plane_of_its_own_lines_say_whose_they_are(
+    fleet: Runner, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(fleet.folder)
+    flags = cast("Flags", SimpleNamespace(quiet=False, color=False))
+    for form, database in ((Log("text"), "one.db"), (Log("json"), "other.db")):
+        log = ServeLog(flags, form, "acme")
+        plane = open_plane(
+            ["."], str(fleet.folder / database), log.told, log.failed, print, print, at="2026-11-01T12:00:00Z"
+        )
+        try:
+            plane.driver.run_once()
+        finally:
+            plane.close()
+        first = capsys.readouterr().err.splitlines()[0]
+        if form.format == "text":
+            assert first == "Sun 12:00:00  acme: accepted the objects as they are now: 6 objects"
+        else:
+            told = json.loads(first)
+            assert (told["message"], told["organization"]) == (
+                "accepted the objects as they are now: 6 objects",
+                "acme",
+            )
+
+
 @pytest.mark.rule("B22")
 def test_files_that_are_refused_say_what_to_do_and_it_is_said_when_all_is_well_again(
     fleet: Runner, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -1,4 +1,4 @@
-"""fleetform serve: an argument that cannot be used is said before anything is made or changed."""
+"""fleetform serve and operator: an argument that cannot be used is said before anything is made or changed."""
 
 from __future__ import annotations
 
@@ -70,3 +70,31 @@ def test_a_source_that_is_gone_does_not_keep_a_fleet_from_going_on(run: Runner) 
     found = run("serve", "-f", "fleet", "--once")
     assert found.code == 2
     assert "the fleet stays as it was" in found.err
+
+
+@pytest.mark.parametrize(
+    ("given", "dropped"),
+    [
+        (("-n", "acme"), "drop -n"),
+        (("-f", ".", "-c", "eu-1"), "drop -f and -c"),
+        (("--server", "http://127.0.0.1:8080"), "drop --server"),
+        (("--at", "2026-11-01T12:00:00Z", "--strict"), "drop --at and --strict"),
+    ],
+)
+def test_an_operator_refuses_what_it_would_not_heed(run: Runner, given: tuple[str, ...], dropped: str) -> None:
+    found = run("operator", "--kubeconfig", "nowhere", *given)
+    assert found.code == 2
+    assert f"operator works for every organization, on what the API server holds: {dropped}." in found.err
+
+
+@pytest.mark.parametrize(
+    ("verb", "refused"),
+    [
+        ("serve", ["-c", "-l", "--strict", "--partial", "--confined", "--fetch", "--server"]),
+        ("operator", ["-f", "-n", "-c", "-l", "--at", "--state", "--server", "--strict", "--confined", "--fetch"]),
+    ],
+)
+def test_help_does_not_offer_what_a_verb_refuses(run: Runner, verb: str, refused: list[str]) -> None:
+    offered = {word.rstrip(",") for word in run(verb, "--help").out.split("Examples:")[0].split()}
+    assert offered.isdisjoint(refused)
+    assert {"-q", "-p"} <= offered

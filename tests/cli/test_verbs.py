@@ -47,6 +47,14 @@ def test_strict_turns_warnings_into_errors(run: Runner) -> None:
     assert run("validate", "--strict").code == 1
 
 
+@pytest.mark.rule("B7")
+def test_under_strict_a_warning_that_only_decisions_show_refuses_as_an_error_does(run: Runner) -> None:
+    run.write(overrides=documents(*(override(name, f"[{{path: host, value: {name}}}]") for name in ("a", "b"))))
+    assert run("get", "plugins", "web-eu-1").code == 0
+    result = run("get", "plugins", "web-eu-1", "--strict")
+    assert (result.code, "error[tie-undecided]" in result.err) == (2, True)
+
+
 @pytest.mark.parametrize("verb", [("get", "plugins"), ("explain", "web-eu-1"), ("diff", ".")])
 def test_every_verb_but_validate_exits_2_on_invalid_input_and_says_why(run: Runner, verb: tuple[str, ...]) -> None:
     run.write(broken="a: [1\n")

@@ -448,22 +448,31 @@ def test_policies_say_which_presets_they_are_for(ask: Callable[..., Result]) -> 
     }
 
 
+def behind_a_stage_of_a_group() -> Folder:
+    """The group rolls out by itself: what people write and look at is its preset."""
+    stages = "{name: first, clusterSelector: {clusterNames: [eu-2]}}, {name: others, remainder: true}"
+    select = "clusterSelector: {matchLabels: {tier: gold}}"
+    return upgrading(preset=preset(f"groups: [{{name: gold, {select}, rollout: {{stages: [{stages}]}}}}]"))
+
+
 @pytest.mark.rule("S24")
 @pytest.mark.parametrize(
-    ("make", "gate", "object_"),
+    ("make", "gate", "object_", "place"),
     [
-        (held, "veto", "Cluster/eu-1"),
-        (unreachable, "unreachable", "Cluster/eu-1"),
-        (behind_a_stage, "stage", "PluginPreset/certs"),
-        (paused, "suspended", "PluginPreset/certs"),
+        (held, "veto", "Cluster/eu-1", "clusters.yaml:11"),
+        (unreachable, "unreachable", "Cluster/eu-1", "clusters.yaml:6"),
+        (behind_a_stage, "stage", "PluginPreset/certs", "preset.yaml:1"),
+        (behind_a_stage_of_a_group, "stage", "PluginPreset/certs", "preset.yaml:1"),
+        (paused, "suspended", "PluginPreset/certs", "preset.yaml:1"),
     ],
 )
-def test_a_reason_names_the_object_to_look_at(
-    ask: Callable[..., Result], make: Callable[[], Folder], gate: str, object_: str
+def test_a_reason_names_the_object_to_look_at_and_where_it_is_written(
+    ask: Callable[..., Result], make: Callable[[], Folder], gate: str, object_: str, place: str
 ) -> None:
     (item,) = ask(make(), "why", "eu-1", "-o", "json").json["items"]
-    named = {each["gate"]: f"{each['object']['kind']}/{each['object']['name']}" for each in item["reasons"]}
-    assert named[gate] == object_
+    (found,) = [each["object"] for each in item["reasons"] if each["gate"] == gate]
+    assert f"{found['kind']}/{found['name']}" == object_
+    assert f"{found['place']['file']}:{found['place']['line']}" == place
 
 
 @pytest.mark.rule("B8")

@@ -97,6 +97,15 @@ class DeliveryContract:
         # One that was never delivered hides none of the others.
         assert [each.key for each in self.delivery.drift([never, A, B])] == [never, A, A]
 
+    def test_what_was_delivered_once_and_is_no_longer_part_of_a_plugin_is_no_drift(self) -> None:
+        self.delivery.deliver([parcel(A, one="1", two="2")], [], NOTE)
+        self.delivery.deliver([parcel(A, two="changed", three="3")], [], NOTE)
+        assert self.delivery.drift([A]) == []
+        self.put("eu-1/cert-manager/one.yaml", "theirs by now")
+        assert self.delivery.drift([A]) == []
+        failed = self.delivery.deliver([parcel(A, one="1")], [], NOTE)
+        assert failed[A].message == "eu-1/cert-manager/one.yaml is there already, and not from Fleetform"
+
     def test_delivering_again_mends_drift(self) -> None:
         self.delivery.deliver([parcel(A, one="1", two="2")], [], NOTE)
         self.put("eu-1/cert-manager/one.yaml", "edited")

@@ -68,6 +68,27 @@ class TestDirectory(DeliveryContract):
         assert "is a link" in failed[A].message
         assert precious.read_text() == "theirs"
 
+    def test_a_file_takes_its_place_only_when_all_of_it_is_on_the_disk(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        on_disk: dict[int, int] = {}
+        placed: dict[str, int] = {}
+        sync, rename = os.fsync, os.rename
+
+        def synced(handle: int) -> None:
+            sync(handle)
+            status = os.fstat(handle)
+            on_disk[status.st_ino] = status.st_size
+
+        def renamed(before: str, after: str, *, src_dir_fd: int, dst_dir_fd: int) -> None:
+            rename(before, after, src_dir_fd=src_dir_fd, dst_dir_fd=dst_dir_fd)
+            placed[after] = on_disk.get(os.stat(after, dir_fd=dst_dir_fd).st_ino, -1)
+
+        monkeypatch.setattr(os, "fsync", synced)
+        monkeypatch.setattr(os, "rename", renamed)
+        self.delivery.deliver([parcel(A, one="1", two="2" * 100_000)], [], NOTE)
+        there = {each.name: each.stat().st_size for each in (self.folder / folder_of(A)).iterdir()}
+        assert there.keys() == {"one.yaml", "two.yaml", INVENTORY}
+        assert placed == there
+
     def test_what_is_delivered_is_not_read_as_a_fleet(self) -> None:
         self.delivery.deliver([parcel(A, one="1")], [], NOTE)
         assert (self.folder / OUTPUT_MARK).exists()
@@ -98,6 +119,7 @@ class TestDirectory(DeliveryContract):
         assert [each.message.rpartition(": ")[2] for each in failed.values()] == [told]
         assert not next(iter(failed.values())).refused
         monkeypatch.undo()
+        assert [each for each in self.folder.rglob(".*") if each.name not in (INVENTORY, OUTPUT_MARK)] == []
         assert self.delivery.deliver([parcel(A, one="1"), parcel(B, one="1")], [], NOTE) == {}
         assert len(self.seen()) == 2
 

@@ -83,6 +83,21 @@ def test_what_cannot_be_is_refused_and_changes_nothing(
     assert deed.detail == done.reply.problem.detail
 
 
+@pytest.mark.parametrize(
+    ("count", "hint"),
+    [(1, "there is s1"), (2, "there are s1, s2"), (9, "there are s1, s2, s3, s4, s5, s6, s7, s8, …")],
+)
+def test_of_a_stage_that_is_not_there_the_first_eight_stages_are_named(count: int, hint: str) -> None:
+    folder = installed(policy=policy("{name: all, remainder: true}"))
+    chosen = [
+        f"{{name: s{number}, clusterSelector: {{matchLabels: {{tier: t{number}}}}}}}" for number in range(1, count)
+    ]
+    folder.edit(certs=NEW, policy=policy(", ".join([*chosen, f"{{name: s{count}, remainder: true}}"])))
+    problem = asked(folder, "approve", stage="gold").reply.problem
+    assert problem is not None
+    assert problem.hint == hint
+
+
 def test_a_deed_says_who_did_what_to_which_rollout(folder: Folder) -> None:
     done = asked(folder, "pause")
     deed = deed_of(request("pause"), done, NOW)
@@ -114,7 +129,7 @@ def test_a_rollout_that_somebody_has_seen_otherwise_is_not_touched(folder: Folde
     assert changed is not None
     assert changed.detail == "certs is no longer as it was when you looked"
     assert asked(folder, "pause", if_match=("*", "0" * 32)).reply.problem is None
-    assert len(tag_of(seen)) == 32
+    assert len(tag_of(seen)) == 64
     assert tag_of(seen) != tag_of(structs.replace(seen, note="other"))
 
 

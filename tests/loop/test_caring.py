@@ -237,14 +237,16 @@ def test_a_state_is_needed_where_it_runs_ran_is_tried_is_to_be_or_lies() -> None
     image = installed().control.image
     key: PluginKey = ("acme", "eu-1", "web-eu-1")
     (stored,) = image.states.values()
+    earlier = Enrolment("web-0", "gold", Deployed("1", input_hash="admitted"), Deployed("0", input_hash="earlier"))
     place = Enrolment("web-1", "gold", Deployed("2", input_hash="target"), Deployed("1", input_hash="before"))
+    place = structs.replace(place, earlier=earlier)
     known = PluginState(
         Deployed("1", input_hash="admitted"),
         Deployed("1", input_hash="healthy"),
         attempt=Attempt("tried", "web-1", NOW, NOW),
         enrolment=place,
     )
-    needed = {"admitted", "healthy", "tried", "target", "before", "delivered"}
+    needed = {"admitted", "healthy", "tried", "target", "before", "earlier", "delivered"}
     record = structs.replace(image.deliveries[key], input_hash="delivered")
     image = replace(
         image.with_plugins({key: known}),

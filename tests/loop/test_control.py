@@ -681,6 +681,21 @@ def test_a_rollback_that_fails_is_retried_a_few_times_and_no_more() -> None:
     assert set(found.versions.values()) == {"1.2.0"}
 
 
+@pytest.mark.rule("B34")
+def test_a_way_back_that_failed_is_said_to_be_tried_again_while_its_rollout_still_goes_back() -> None:
+    found = installed()
+    found.health.says |= {("us-1", "1.1.0"): "Failed", "us-1": "Failed", ("eu-2", "1.0.0"): "Unknown"}
+    upgraded(found)
+    told = set()
+    for _ in range(90):
+        found.wait(minutes=1)
+        assert found.control.fleet is not None
+        [item] = why(found.control.fleet, scope_of(found.control.fleet, "acme", False, "us-1")).items
+        if (item.state, item.action, [each.gate for each in item.reasons]) == ("Failed", "nothing", ["wait"]):
+            told.add(item.summary.rpartition(", ")[2])
+    assert told == {"tried again once the rollout is over"}
+
+
 @pytest.mark.parametrize("restarts", [False, True])
 @pytest.mark.rule("R0-19")
 def test_a_clock_that_jumps_back_an_hour_starts_nothing_twice_and_the_rollout_goes_on(restarts: bool) -> None:

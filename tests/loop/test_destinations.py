@@ -226,7 +226,7 @@ def reached(access: str, more: str = "", **how: object) -> Access | AccessError:
     ("access", "more", "message"),
     [
         ("{directory: x}", "", "it does not say how"),
-        (BY_SECRET, "", "there is no Secret access with its kubeconfig"),
+        (BY_SECRET, "", "no Secret access with its kubeconfig can be read"),
         (BY_SECRET, SECRET % ("access", "{other: x}"), "the Secret access has no kubeconfig"),
         ("{context: one}", "", "its context one is of no kubeconfig"),
     ],

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
+from fleetform.app.fleet import Fleet
 from fleetform.loop.control import PassReport
+from fleetform.loop.holding import without_invalid
 from fleetform.loop.image import Extras, commit_image
-from support.fleets import CLUSTERS, DEFINITION, NOW, PRESET, override
+from support.fleets import CLUSTERS, DEFINITION, NOW, PRESET, fleet_of, override
 from support.plane import Files, Plane
 
 WRONG = override("wrong", "[{path: replicas, value: many}]", "pluginDefinitionNames: [web]")
@@ -199,6 +202,25 @@ def test_an_accepted_object_that_a_newer_version_takes_for_wrong_holds_up_no_oth
     del objects.files.files["wrong"]
     assert objects.settle(right=RIGHT).refusal is None
     assert objects.replicas() == {5}
+
+
+@pytest.mark.rule("S64")
+def test_where_nothing_changed_nothing_is_tried_out_whatever_is_wrong() -> None:
+    """Every pass comes here as long as something that was accepted is wrong."""
+    files = {"clusters.yaml": CLUSTERS, "web.yaml": DEFINITION, "preset.yaml": PRESET, "wrong.yaml": WRONG}
+    encoded = {name: text.encode() for name, text in files.items()}
+    opened: list[Mapping[str, bytes]] = []
+
+    def open_fleet(asked: Mapping[str, bytes]) -> Fleet:
+        opened.append(asked)
+        return fleet_of({name: text.decode() for name, text in asked.items()})
+
+    fleet = fleet_of(files)
+    assert len(fleet.findings.errors) == 1
+    taken = without_invalid(encoded, encoded, fleet, open_fleet)
+    assert taken is not None
+    assert taken.fleet is fleet
+    assert opened == [encoded], "what was wrong before is asked once"
 
 
 @pytest.mark.rule("B22")

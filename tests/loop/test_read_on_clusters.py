@@ -165,6 +165,29 @@ def test_another_value_is_a_change_of_that_cluster_alone_and_of_no_rollout(start
 
 
 @pytest.mark.rule("B16")
+def test_of_several_values_of_a_cluster_the_one_that_is_another_is_told(start: Any) -> None:
+    fleet = start()
+    field = {"kind": "ConfigMap", "namespace": fleet.home, "name": "net"}
+    bindings = [
+        {"name": name, "objectFieldRef": {**field, "fieldPath": f"/data/{name.lower()}"}} for name in ("RACK", "ZONE")
+    ]
+    fleet.write_preset(bindings=bindings, substitute={"ZONE": "$(ZONE)-$(RACK)"}, rolloutPolicy="standard")
+    fleet.say("c1", zone="one", rack="r1")
+    fleet.everywhere()
+    reasons = []
+    for data in ({"zone": "two", "rack": "r1"}, {"zone": "two", "rack": "r2"}):
+        fleet.say("c1", **data)
+        fleet.wait(90)
+        assert fleet.zones() == {"c1": f"{data['zone']}-{data['rack']}"}
+        fleet.become("c1")
+        fleet.wait()
+        reasons.append(next(each.reason for each in fleet.happened("c1") if each.event == "Started"))
+    assert reasons == [
+        f"{name} was read anew: ConfigMap {fleet.home}/net /data/{name.lower()}" for name in ("ZONE", "RACK")
+    ]
+
+
+@pytest.mark.rule("B16")
 def test_nothing_is_stored_while_nothing_changes_also_after_a_restart(start: Any) -> None:
     fleet = start()
     fleet.say("c1", zone="one")

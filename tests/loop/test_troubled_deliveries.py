@@ -13,7 +13,7 @@ from fleetform.loop.image import Extras, Image
 from fleetform.loop.records import AdmittedState, DeliveryRecord, Destination, packed
 from fleetform.model.results.decisions import PluginKey
 from fleetform.model.state import Attempt, Deployed, PluginState
-from fleetform.ports.delivery import Drift, Failure, Note, Parcel
+from fleetform.ports.delivery import UNDER_WAY, Drift, Failure, Note, Parcel
 from fleetform.ports.state import KnownState
 from support.fleets import NOW
 
@@ -115,6 +115,19 @@ def test_what_a_delivery_depends_on_ends_its_pause_when_it_changes(mended: str) 
     assert record is not None
     assert record.trouble is None
     assert world.places[world.destination].there == {KEY}
+
+
+def test_what_came_of_a_delivery_on_its_way_is_taken_at_once_though_an_earlier_one_failed() -> None:
+    world = World()
+    world.places[OLD].broken = Failure("permission denied", "check the Secret")
+    world.deliver()
+    world.login, world.places[OLD].broken = {"password": "another"}, UNDER_WAY
+    world.deliver()
+    world.places[OLD].broken = None
+    record = world.deliver()
+    assert world.places[OLD].there == {KEY}, "the pause was that of the failure"
+    assert record is not None
+    assert record.trouble is None
 
 
 def test_a_clock_that_was_turned_back_does_not_prolong_a_pause() -> None:

@@ -19,15 +19,17 @@ from fleetform.app.plan import plan_answer
 from fleetform.app.scope import Scope
 from fleetform.app.why import why
 from fleetform.loop.asking import RolloutRequest
+from fleetform.loop.records import SOURCE
 from fleetform.loop.viewing import View, Views
 from fleetform.model.answers.base import AnswerRecord
 from fleetform.model.identity import Identity
-from fleetform.ports.store import UnavailableError
+from fleetform.model.objects import Ref
+from fleetform.ports.store import Commit, Put, Store, UnavailableError
 from fleetform.store.known_state import read_known_state
 from fleetform.store.sqlite import SqliteStore
 from fleetform.store.sqlite_reader import SqliteReader
 from support.api import stored_fleet
-from support.fleets import override
+from support.fleets import NOW, override
 from support.plane import Files, Plane, TurnedClock
 from web.test_answers import FILES
 
@@ -168,6 +170,31 @@ def test_what_did_not_change_is_not_decided_again(tmp_path: Path) -> None:
     assert after.version > before.version
     assert after.fleet.decisions.clusters is before.fleet.decisions.clusters
     assert after.fleet.input is before.fleet.input
+
+
+class _Forgetful(SqliteReader):
+    """Much is stored, and all before it is forgotten, right when the files of a view are asked for."""
+
+    store: Store | None = None
+
+    def list(self, kind: str, *args: Any, **more: Any) -> Any:
+        if kind == SOURCE and self.store is not None:
+            store, self.store = self.store, None
+            store.commit(Commit([Put(Ref("Other", "acme", "a"), b"1")]), NOW)
+            store.compact(keep=0)
+        return super().list(kind, *args, **more)
+
+
+def test_files_that_the_store_has_forgotten_meanwhile_are_those_of_the_view_of_now(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.plane.settle()
+    reader = _Forgetful(world.database)
+    views = Views(reader, stored_fleet, world.plane.clock, world.database)
+    before = views.accepted()
+    reader.store = world.plane.store
+    after = views.accepted()
+    assert after.view.version == before.view.version + 1
+    assert (after.files, after.source) == (before.files, before.source)
 
 
 def test_the_first_view_is_prepared_before_anybody_sees_it(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from msgspec import Meta
 
 from fleetform.model.kinds.base import Count, Duration, Name, PercentOrCount, Record, Text
-from fleetform.model.shape import Misfit, describe, did_you_mean, nearest, read_record
+from fleetform.model.shape import Misfit, describe, did_you_mean, nearest, read_record, what_there_is
 
 
 class Door(Record, frozen=True):
@@ -69,6 +69,22 @@ def test_an_unknown_field_without_a_near_one_gets_all_that_are_known() -> None:
 
 def test_a_missing_field_stands_at_its_parent() -> None:
     assert misfits({}) == [Misfit("missing-field", (), "it needs the field name", "add name")]
+
+
+@pytest.mark.parametrize(
+    ("tree", "message"),
+    [
+        ({"\0": 1}, "spec has no field \0"),
+        ({"doors": {"\0": 1}}, "doors has no field \0"),
+        ({"lit": "\0"}, 'lit must be true or false, not the text "\0"'),
+        ({"labels": {"\0": 1}}, "\0 must be text, not the number 1"),
+        ([], "spec must be a map, not a list"),
+    ],
+)
+def test_a_message_names_the_whole_and_repeats_what_is_written_as_it_is(tree: Any, message: str) -> None:
+    found = read_record({"name": "h", **tree} if isinstance(tree, dict) else tree, House, "spec")
+    assert isinstance(found, list)
+    assert [each.message for each in found] == [message]
 
 
 @pytest.mark.parametrize(
@@ -135,6 +151,20 @@ def test_the_nearest_word(word: str, known: list[str], found: str | None) -> Non
 
 def test_without_a_near_word_something_else_is_said() -> None:
     assert did_you_mean("zzz", ["replicas"], "there are no others") == "there are no others"
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        ("", "there is none"),
+        ("a", "there is a"),
+        ("ab", "there are a, b"),
+        ("abcdefgh", "there are a, b, c, d, e, f, g, h"),
+        ("abcdefghi", "there are a, b, c, d, e, f, g, h, …"),
+    ],
+)
+def test_of_what_there_is_the_first_eight_are_named_and_that_there_are_more(names: str, said: str) -> None:
+    assert what_there_is(list(names)) == said
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,13 @@ def test_a_health_file_tells_of_one_hash_or_of_the_cluster(tmp_path: Path, text:
     assert judged(ClusterHealth(file="health.yaml"), tmp_path).health == expected
 
 
+def test_a_health_file_with_a_typo_names_the_nearest_word(tmp_path: Path) -> None:
+    (tmp_path / "health.yaml").write_text("health: healthy")
+    said = judged(ClusterHealth(file="health.yaml"), tmp_path).message
+    wrong = "health must be one of Failed, Healthy, Unknown, not 'healthy' (did you mean Healthy?)"
+    assert said == f"{tmp_path}/health.yaml cannot be read: {wrong}"
+
+
 @pytest.mark.rule("B1")
 def test_a_file_from_before_the_delivery_tells_nothing_of_it(tmp_path: Path) -> None:
     file = tmp_path / "health.yaml"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -14,12 +15,14 @@ from fleetform.cli.markdown import markdown
 from fleetform.cli.text import Painter
 from fleetform.ports.state import KnownState
 from support.answers import MASKED, diff
-from support.bound import a_cluster, bound_fleet, field_of, secret, thing
-from support.fleets import fleet_of
+from support.bound import a_cluster, bound_fleet, config_map, field_of, secret, thing
+from support.fleets import documents, fleet_of
 from support.states import states
 
 ACME = Scope("acme")
 FROM_SECRET = field_of("Secret", "db", "/stringData/password")
+REF = {"kind": "ConfigMap", "fieldPath": "/data/written"}
+NET, NO_NET = config_map("net", zone="a"), config_map("net", other="a")
 DOWNSTREAM = "  bindings: [{name: NODE, objectFieldRef: {kind: Service, name: it, fieldPath: /status/ip}}]\n"
 
 
@@ -154,6 +157,35 @@ def test_a_value_that_changes_with_its_cluster_is_caused_by_the_cluster(part: st
     ((option,),) = [change["options"] for change in changes(before, after)]
     assert (option["from"], option["to"]) == ("eu-a", "us-a" if part == "labels" else "eu-b")
     assert (option["cause"]["kind"], option["cause"]["name"]) == ("Cluster", "eu-1")
+
+
+@pytest.mark.rule("S22")
+@pytest.mark.parametrize("before", ["a", None], ids=["another value", "none before"])
+def test_of_the_variables_in_a_value_the_one_that_changed_is_its_cause(before: str | None) -> None:
+    """Not what stands before it and says the same: the cluster's name, its labels, and another object's field."""
+
+    def there(written: str | None) -> Fleet:
+        fields = ({"name": name, "objectFieldRef": {**REF, "name": f"of-{name.lower()}"}} for name in "YX")
+        values = "[{name: host, value: $(CLUSTER_NAME)-$(cluster.labels.region)-$(Y)-$(X)}]"
+        data = {"written": written} if written is not None else {}
+        objects = documents(config_map("of-y", written="y"), config_map("of-x", **data))
+        return bound_fleet(values, json.dumps([*fields]), clusters=a_cluster("eu-1", region="eu"), objects=objects)
+
+    ((option,),) = [change["options"] for change in changes(there(before), there("b"))]
+    assert (option["from"], option["to"]) == (f"eu-1-eu-y-{before}" if before is not None else None, "eu-1-eu-y-b")
+    assert (option["cause"]["kind"], option["cause"]["name"]) == ("ConfigMap", "of-x")
+
+
+@pytest.mark.rule("S22")
+def test_a_value_whose_variable_is_resolved_no_longer_is_caused_by_the_binding() -> None:
+    """There is no object with its value any more."""
+    binding = field_of("ConfigMap", "net", "/data/zone")
+    before, after = (bound_fleet("[{name: host, value: 'to-$(X)'}]", binding, net=each) for each in (NET, NO_NET))
+    for change in changes(before, after):
+        (option,) = change["options"]
+        assert (option["from"], option["to"]) == ("to-a", None)
+        cause = option["cause"]
+        assert (cause["kind"], cause["name"], cause["place"]["line"]) == ("PluginPreset", "web", 9)
 
 
 @pytest.mark.rule("B30", "R3-18")

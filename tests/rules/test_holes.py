@@ -74,6 +74,27 @@ def test_a_map_that_is_unknown_as_a_whole_is_unknown_with_what_is_merged_into_it
     assert seen(fleet_of_map(hole, merge, "[{path: labels, value: {c: 3}}]")) == ({"c": 3}, [])
 
 
+@pytest.mark.rule("R3-26", "S18", "S37")
+@pytest.mark.parametrize(("hole", "gate"), HOLES)
+@pytest.mark.parametrize(
+    ("below", "said"),
+    [
+        ("{a: 1, x: {k: 2}}", "{x: HOLE}"),
+        ("{a: 1, x: {k: {l: 2}}}", "{x: {k: HOLE}}"),
+        ("{a: 1, x: HOLE}", "{x: {k: 2}}"),
+        ("{a: 1, x: {k: HOLE}}", "{x: {k: {l: 2}}}"),
+        ("{a: 1, x: HOLE}", "{x: HOLE}"),
+    ],
+)
+def test_a_part_of_a_map_is_unknown_once_something_unknown_is_merged_with_it(
+    hole: str, gate: str, below: str, said: str
+) -> None:
+    below, said = below.replace("HOLE", hole), said.replace("HOLE", hole)
+    merge = f"[{{path: labels, value: {said}, strategy: Merge}}]"
+    assert seen(fleet_of_map(below, merge)) == (None, [gate])
+    assert seen(fleet_of_map(below, merge, "[{path: labels.x, value: 3}]")) == ({"a": 1, "x": 3}, [])
+
+
 @pytest.mark.rule("R0-9", "S18")
 def test_an_expression_that_fails_blocks_until_something_replaces_it() -> None:
     failing = "[{path: labels.x, expression: cluster.labels.nowhere}]"
@@ -159,6 +180,19 @@ def test_what_means_something_else_hashes_otherwise(one: str, other: str) -> Non
 def test_what_is_laid_into_an_unread_map_is_hashed_with_it() -> None:
     fleets = [fleet_of_map("$(D)", f"[{{path: labels.b, value: {each}}}]") for each in (1, 2)]
     assert len({hash_on(each) for each in fleets}) == 2
+
+
+@pytest.mark.rule("B16")
+@pytest.mark.parametrize(
+    ("below", "said"),
+    [("{x: $(D)}", "{x: {k: N}}"), ("{x: {k: N}}", "{x: $(D)}"), ("{x: {k: {l: N}}}", "{x: {k: $(D)}}")],
+)
+def test_a_map_that_is_merged_with_an_unread_one_inside_another_is_hashed(below: str, said: str) -> None:
+    fleets = [
+        fleet_of_map(below.replace("N", each), f"[{{path: labels, value: {said.replace('N', each)}, strategy: Merge}}]")
+        for each in "12"
+    ]
+    assert len({hash_on(each) for each in fleets} - {None}) == 2
 
 
 @pytest.mark.rule("B16")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from msgspec import UNSET
 
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import scope_of
+from fleetform.app.validate import validate
 from fleetform.model.objects import Ref
 from fleetform.model.results.diagnostics import Diagnostic
 from support.fleets import BASE, codes, fleet_of, fleet_with, override
@@ -62,6 +64,16 @@ def test_files_of_other_tools_change_nothing_and_are_counted() -> None:
     assert fleet.decisions.plugins.keys() == alone.decisions.plugins.keys()
     skipped = [each.file for each in fleet.skipped]
     assert sorted(skipped) == sorted(NEIGHBOURS.keys() - {"deployments.yaml", "one.yaml", "two.yaml", "platform.yaml"})
+
+
+@pytest.mark.rule("S10")
+def test_what_is_passed_over_is_told_with_the_line_that_it_begins_in() -> None:
+    beside = {**NEIGHBOURS, "many.yaml": "a: 1\n---\n# Keys that stand twice.\nb: 1\nb: 2\n---\nc: 1\n"}
+    told = validate(fleet_of({**BASE, **beside})).skipped
+    assert told is not UNSET
+    places = [(each.file, each.line) for each in told]
+    assert [line for file, line in places if file == "many.yaml"] == [1, 2, 6]
+    assert {line for file, line in places if file != "many.yaml"} == {1}
 
 
 @pytest.mark.rule("S10")

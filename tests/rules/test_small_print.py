@@ -106,7 +106,7 @@ def test_when_to_look_again_is_told_of_what_one_may_see() -> None:
     fleet = fleet_of({**of("acme"), **of("beta")})
     ours, theirs = NOW + timedelta(hours=2), NOW + timedelta(hours=1)
     times = {"acme": ours, "beta": theirs}
-    owners = tuple(structs.replace(each, look=times[each.change.owner.organization]) for each in fleet.plan.owners)
+    owners = tuple(structs.replace(each, next_look=times[each.change.owner.organization]) for each in fleet.plan.owners)
     fleet = fleet.planned_as(structs.replace(fleet.plan, owners=owners, next_look=theirs), fleet.state)
 
     def next_look(visible: frozenset[str] | None) -> str | None:

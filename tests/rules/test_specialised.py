@@ -13,7 +13,7 @@ from fleetform.engine.bindings.value_sources import OUTPUT
 from fleetform.engine.desired import values_tree
 from fleetform.model.results.decisions import Secret
 from fleetform.ports.state import KnownState
-from fleetform.syntax.hashing import input_hash
+from fleetform.syntax.hashing import as_written, input_hash
 from support.answers import diff
 from support.bound import bound_fleet, config_map, preset, thing
 from support.command import Runner
@@ -63,6 +63,28 @@ def test_what_is_read_on_a_cluster_does_not_move_the_hash(web: str) -> None:
     assert hash_of(written_otherwise) not in hashes
 
 
+@pytest.mark.rule("B16")
+def test_a_state_is_compared_by_what_was_read_on_its_cluster_as_well() -> None:
+    """Once all is read; a cluster where nothing is read, and a plugin that reads nothing, have the inputHash alone."""
+
+    def state_of(
+        value: Any, host: str = "$(NODE)", cluster: str = "eu-1", unused: str = "a"
+    ) -> tuple[str | None, str | None]:
+        bindings = f"[{{name: UNUSED, value: {unused}}}]"
+        fleet = bound_fleet(f"[{{name: host, value: {host}}}]", bindings, DOWNSTREAM, value and seen(value))
+        plugin = plugin_on(fleet, cluster)
+        return fleet.inputs.hash(plugin), fleet.inputs.state_hash(plugin)
+
+    (written, one), (_, again), (_, other) = (state_of(each) for each in ("1.1.1.1", "1.1.1.1", "2.2.2.2"))
+    assert one is not None
+    assert other is not None
+    assert one == again == state_of("1.1.1.1", unused="b")[1] != other
+    assert as_written(one) == as_written(other) == written
+    for unread in (state_of(None), state_of("1.1.1.1", cluster="us-1"), state_of("1.1.1.1", host="fixed")):
+        assert unread[0] == unread[1] is not None
+    assert state_of(None)[0] == written
+
+
 @pytest.mark.rule("R3-3")
 def test_an_object_on_the_cluster_may_be_in_any_namespace_there() -> None:
     fleet = fleet_with(preset=preset("[{name: host, value: $(NODE)}]", more=DOWNSTREAM))
@@ -110,7 +132,8 @@ def test_what_is_left_out_on_one_cluster_says_so() -> None:
 
 
 @pytest.mark.rule("S35")
-def test_what_a_kustomization_reaches_is_no_input() -> None:
+@pytest.mark.parametrize("root", ["", "/"])
+def test_what_a_kustomization_reaches_is_no_input(root: str) -> None:
     files = {
         "fleet/definition.yaml": BASE["definition.yaml"].replace(
             "manifests: {path: ./manifests}", "kustomize: {path: ./over}"
@@ -118,15 +141,21 @@ def test_what_a_kustomization_reaches_is_no_input() -> None:
         "fleet/clusters.yaml": CLUSTERS,
         "fleet/preset.yaml": BASE["preset.yaml"],
         "fleet/over/kustomization.yaml": "resources: [../theirs, ../one/file.yaml]\n",
-        "fleet/theirs/kustomization.yaml": "resources: [all.yaml, ../deeper]\n",
+        "fleet/theirs/kustomization.yaml": "resources: [all.yaml, ../deeper, inner, ./../around]\n",
         "fleet/theirs/all.yaml": config_map("theirs"),
+        "fleet/theirs/inner/kustomization.yaml": "bases: [../../beyond, 'https://example.com/two']\n",
+        "fleet/theirs/unused/kustomization.yaml": "resources: [../../two]\n",
+        "fleet/around/all.yaml": config_map("around"),
+        "fleet/beyond/kustomization.yml": "components: [../theirs, /fleet/two, /]\n",
+        "fleet/beyond/all.yaml": config_map("beyond"),
+        "fleet/two/all.yaml": config_map("two"),
         "fleet/deeper/all.yaml": "not: a manifest\n",
         "fleet/one/file.yaml": config_map("one"),
         "fleet/one/other.yaml": config_map("other"),
     }
-    fleet = fleet_of(files)
+    fleet = fleet_of({f"{root}{file}": text for file, text in files.items()})
     assert fleet.findings.errors == ()
-    assert sorted(ref.name for ref in fleet.snapshot.others) == ["other"]
+    assert sorted(ref.name for ref in fleet.snapshot.others) == ["other", "two"]
 
 
 @pytest.mark.parametrize("dialect", ["greenhouse.sap/v1alpha1", "fleet.squaremo.dev/v1alpha1"])

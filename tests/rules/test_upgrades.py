@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from fleetform.app.comparing.earlier_side import with_earlier_side
 from fleetform.app.fleet import Fleet
@@ -96,6 +97,32 @@ def test_options_added_removed_renamed_retyped_and_redefaulted_are_listed_over_t
     assert options["removed"] == [{"path": "args"}]
     assert options["retyped"] == [{"path": "labels", "from": "map", "to": "list"}]
     assert {"path": "replicas", "from": 1, "to": 3} in options["redefaulted"]
+
+
+@pytest.mark.rule("R2-5")
+def test_upgrades_are_told_by_the_versions_that_they_begin_and_end_at_in_their_order() -> None:
+    """Of 9 and 10 the text of the second comes first."""
+    low, middle, high = (version(each) for each in ("9.0.0", "10.0.0", "11.0.0"))
+
+    def pinned(**versions: str) -> str:
+        return documents(
+            *(
+                PRESET.replace("name: web, n", f"name: {name}, n").replace(
+                    "{name: web}", f"{{name: web, version: {each}}}\n    releaseName: {name}"
+                )
+                for name, each in versions.items()
+            )
+        )
+
+    both = documents(low, middle, high)
+    before = fleet_with(preset=pinned(a="10.0.0", b="9.0.0", c="9.0.0"), newer=both)
+    after = fleet_with(preset=pinned(a="11.0.0", b="11.0.0", c="10.0.0"), newer=both)
+    told = diff(before, after, ACME)["upgrades"]
+    assert [(each["from"], each["to"]) for each in told] == [
+        ("9.0.0", "10.0.0"),
+        ("9.0.0", "11.0.0"),
+        ("10.0.0", "11.0.0"),
+    ]
 
 
 @pytest.mark.rule("R2-5")
@@ -399,6 +426,26 @@ def test_a_version_that_is_no_longer_offered_still_says_what_is_secret_and_what_
     assert "hunter2" not in str(explain(after, plugin))
 
 
+@pytest.mark.rule("R2-4", "S26")
+@pytest.mark.parametrize(
+    ("of_platform", "own_definition", "expected"),
+    [(False, False, ["1.0.0", "1.1.0", "1.2.0"]), (True, False, ["1.0.0", "1.2.0"]), (False, True, ["1.1.0"])],
+)
+def test_versions_that_are_no_longer_offered_are_known_to_who_was_offered_them(
+    of_platform: bool, own_definition: bool, expected: list[str]
+) -> None:
+    """A preset may ask for the platform's definition, for its organization's own, or for whichever there is."""
+
+    def of_the_platform(number: str) -> str:
+        return version(number).replace("namespace: acme", "namespace: fleetform-system")
+
+    before = fleet_with(definition=of_the_platform("1.0.0"), own=version("1.1.0"))
+    after = with_earlier_side(fleet_with(definition=of_the_platform("1.2.0")), before)
+    preset = after.index.owners[after.snapshot.presets[Ref("PluginPreset", "acme", "web")]]
+    owner = structs.replace(preset, of_platform=of_platform, own_definition=own_definition)
+    assert sorted(after.index.definitions.known(owner)) == expected
+
+
 @pytest.mark.rule("R2-48")
 def test_a_pin_that_selects_no_cluster_now_is_a_pin_all_the_same() -> None:
     nowhere = wanting("1.0.0").replace("clusterSelector: {}", "clusterSelector: {clusterNames: [gone]}")
@@ -500,8 +547,9 @@ def test_a_breaking_version_is_no_longer_blocked_once_it_is_forced() -> None:
     assert (forced.version, gates(forced)) == ("2.0.0", [])
     early = fleet_announced("2026-10-25")
     assert early.decisions.next_due == parse_time("2026-11-04")
-    later = decide(replace(early.snapshot, at=parse_time("2026-11-05")), early.decisions)
-    assert later.plugins["acme", "eu-1", "web-eu-1"].version == "2.0.0"
+    for at, runs in (("2026-11-03T23:59:59Z", "1.0.0"), ("2026-11-04", "2.0.0"), ("2026-11-05", "2.0.0")):
+        later = decide(replace(early.snapshot, at=parse_time(at)), early.decisions)
+        assert later.plugins["acme", "eu-1", "web-eu-1"].version == runs, at
 
 
 @pytest.mark.rule("S3")

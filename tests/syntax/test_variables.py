@@ -153,3 +153,11 @@ def test_a_tree_is_expanded_in_its_values() -> None:
 def test_escaped_text_has_only_the_dollars_it_needs() -> None:
     assert escape("$(A) $5 $$") == "$$(A) $5 $$"
     assert escape("$(A) $5 $$", syntax="kubernetes") == "$$(A) $$5 $$$$"
+
+
+@pytest.mark.parametrize("parts", [[0] * 249_998, [[0] * 124_998, *[0] * 124_999]], ids=["flat", "nested"])
+def test_a_value_has_a_quarter_of_a_million_parts_at_most(parts: list[Any]) -> None:
+    """Names that double with every step end there, and no manifest comes near."""
+    assert expand({"all": "$(PARTS)"}, lambda _: parts) == {"all": parts}
+    with pytest.raises(ExpandError, match="larger than any manifest"):
+        expand({"all": "$(PARTS)"}, lambda _: [*parts, 0])

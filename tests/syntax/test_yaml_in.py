@@ -103,8 +103,14 @@ def test_lines_are_counted_from_the_top_also_behind_documents_that_cannot_be_rea
     assert found == lines
 
 
-def test_a_control_character_is_reported_at_its_line() -> None:
-    assert error_of("a: 1\nb: 2\nc: \x01\n").line == 3
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [("\x01", (1, 1)), ("a: \x01\n", (1, 4)), ("a: 1\nb: 2\nc: \x01\n", (3, 4)), ("a: 1\n---\n\x01: 2\n", (3, 1))],
+    ids=ascii,
+)
+def test_a_control_character_is_reported_at_its_place(text: str, place: tuple[int, int]) -> None:
+    error = next(each for each in read_stream(text) if isinstance(each, YamlError))
+    assert (error.line, error.column) == place
 
 
 def test_control_characters_may_stand_as_escapes_in_quotes() -> None:

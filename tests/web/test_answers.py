@@ -174,6 +174,7 @@ def test_pages_that_are_gone_say_so(served: ServedPlane) -> None:
         ("clusters?after=x", 400, "bad-value", "after is not a place in a list"),
         ("clusters?selector=%3D", 400, "bad-value", "selector"),
         ("clusters?state=Waiting", 400, "bad-value", "state is about plugins"),
+        ("plugins?state=Hungry", 400, "bad-value", "Hungry is not a state of a plugin"),
         ("history?cluster=eu-1&at=soon", 400, "bad-value", "soon is not a time"),
         ("nothing", 404, "not-found", "there is no such address"),
     ],

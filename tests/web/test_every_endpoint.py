@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
 
+from fleetform.ports.delivery import Failure
 from fleetform.web.endpoints import BASE, READS, REQUESTS, Read, Request
 from fleetform.web.queries import ListQuery
 from support.api import ServedPlane
@@ -120,6 +122,27 @@ def test_a_request_about_something_that_is_another_by_now_does_nothing(tmp_path:
     assert served.plane.store.version() == version
     now = served.send("GET", f"{BASE}/rollouts/web").headers["etag"]
     assert [ask(each) == 412 for each in (now, f'"x", {now}', "*", '"x"')] == [False, False, False, True]
+
+
+def test_time_that_passes_and_a_delivery_that_fails_are_no_other_rollout(tmp_path: Path) -> None:
+    served = fresh(tmp_path)
+    served.plane.wait(hours=2)
+
+    def asked(tag: str) -> int:
+        body = {"stage": "gold", "dryRun": True}
+        return served.send("POST", f"{BASE}/rollouts/web/approve", json=body, headers={"If-Match": tag}).status_code
+
+    waiting = served.send("GET", f"{BASE}/rollouts/web")
+    assert waiting.json()["stages"][1]["approvals"]["decideBy"] is not None
+    served.plane.clock.at += timedelta(minutes=5)
+    assert asked(waiting.headers["etag"]) == 200
+    served.plane.targets.broken["eu-1"] = Failure("permission denied", "check the Secret login")
+    served.ask("web", "approve", stage="gold")
+    served.plane.wait(seconds=20)
+    stuck = served.send("GET", f"{BASE}/rollouts/web")
+    assert [each["trouble"] for each in stuck.json()["causes"] if each["trouble"]], stuck.json()
+    assert asked(stuck.headers["etag"]) != 412
+    assert asked(waiting.headers["etag"]) == 412
 
 
 @pytest.mark.parametrize("request_", REQUESTS, ids=lambda each: each.verb)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -144,6 +144,60 @@ def test_no_number_is_by_cluster_or_plugin() -> None:
     assert counted.plugins == {("acme", "web"): 1000}
     assert counted.waiting == {("acme", "approval"): 990}
     assert sum(counted.pending.values()) == 990
+
+
+def waiting_since(found: Plane) -> dict[str, datetime]:
+    report = found.control.run_pass()
+    assert report.plan is not None
+    return numbers(report.plan).waiting_since
+
+
+@pytest.mark.rule("R2-27")
+def test_a_change_waits_from_its_beginning_until_it_is_everywhere() -> None:
+    found = plane(**{"policy.yaml": STAGES.replace("maxConcurrency: 1", "minSuccessTime: 2h")})
+    found.wait(hours=5)
+    assert waiting_since(found) == {}
+    begun = found.clock.at
+    upgraded(found)
+    found.wait(minutes=50)
+    assert waiting_since(found) == {"acme": begun}
+    # The last stage soaks: nothing is left to deliver, and its rollout is not over yet.
+    found.wait(minutes=40)
+    assert waiting_since(found) == {}
+    found.wait(hours=3)
+    assert waiting_since(found) == {}
+    begun = found.clock.at
+    breaking(found)
+    found.wait(hours=1)
+    assert waiting_since(found) == {"acme": begun}
+
+
+@pytest.mark.rule("R2-27")
+@pytest.mark.parametrize(("on_failure", "waits"), [("Rollback", False), ("Halt", True)])
+def test_what_went_back_waits_for_nothing_any_more_and_what_halted_does(on_failure: str, waits: bool) -> None:
+    found = plane(**{"policy.yaml": STAGES.replace("onFailure: Rollback", f"onFailure: {on_failure}")})
+    found.wait(hours=3)
+    begun = found.clock.at
+    found.health.says["us-1", "1.1.0"] = "Failed"
+    upgraded(found)
+    found.wait(hours=2)
+    assert waiting_since(found) == ({"acme": begun} if waits else {})
+
+
+@pytest.mark.rule("R2-27")
+@pytest.mark.parametrize("other", ["a", "z"])
+def test_of_several_changes_that_wait_the_one_that_began_first_counts(other: str) -> None:
+    second = plane().files.files["preset.yaml"].replace("name: web, namespace", f"name: {other}, namespace")
+    found = plane(**{"policy.yaml": APPROVED})
+    found.wait(hours=1)
+    begun = found.clock.at - timedelta(hours=1)
+    found.files.files["second.yaml"] = second
+    found.wait(hours=1)
+    report = found.control.run_pass()
+    assert report.plan is not None
+    opened = [each.rollout.created for each in report.plan.owners if each.rollout is not None and each.rollout.is_open]
+    assert sorted(opened) == [begun, begun + timedelta(hours=1)]
+    assert numbers(report.plan).waiting_since == {"acme": begun}
 
 
 def test_a_first_scrape_finds_no_fleet_and_no_database(tmp_path: Path) -> None:

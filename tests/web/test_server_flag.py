@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
 
 from fleetform.app.get import kinds
+from fleetform.outside.files import write_private
+from fleetform.outside.tokens import make_token, token_file
 from support.api import TOKEN, ServedPlane
 from support.command import Result, Runner
 from web.test_answers import FILES
@@ -141,6 +144,24 @@ def test_a_stranger_is_denied(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv("FLEETFORM_TOKEN", "somebody-else")
     found = ask("get", "clusters")
     assert (found.code, "does not know you" in found.err) == (3, True)
+
+
+@pytest.mark.rule("S52")
+def test_a_server_that_was_restarted_since_its_token_was_looked_for_knows_its_user(
+    ask: Ask, served: ServedPlane, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("FLEETFORM_TOKEN")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    make_token("127.0.0.1:8080")
+    send = served.send
+
+    def restarted(*arguments: Any, **more: Any) -> httpx2.Response:
+        found = send(*arguments, **more)
+        write_private(token_file("127.0.0.1:8080"), TOKEN.encode())
+        return found
+
+    monkeypatch.setattr(served, "send", restarted)
+    assert ask("get", "clusters", "-o", "name").code == 0
 
 
 @pytest.mark.rule("S52")

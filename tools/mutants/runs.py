@@ -14,6 +14,7 @@ import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, partial
+from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,6 +35,9 @@ PYTEST = ("-n", "0", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAsser
 # Random examples run the same lines again and again: a few tell which.
 _EXAMPLES = 10
 _RANDOM = ("tests/properties/", "tests/rulebook/")
+# Seconds of cheap tests before those of whole answers.
+_CHEAPEST = 5.0
+_WHOLE = ("tests/recorded/", "tests/transcripts/")
 _BUNCH = 10
 # Tests of a line, below which others of its file are asked, too.
 _FEW = 10
@@ -244,13 +248,20 @@ class Runs:
         return any(_has_line(bits, line) for line in lines for bits in read)
 
     def _ordered(self, names: Iterable[str]) -> list[Test]:
-        """Cheap ones first, one of each function before its other rows, and random ones at the end."""
+        """Cheap ones first, one of each function before its other rows, and random ones at the end.
+
+        Those that look at whole answers notice most for what they cost: once the cheapest have run, it is their turn.
+        """
         turns: dict[str, int] = {}
         found = []
         for test in sorted((self._tests[name] for name in names), key=lambda each: (each.seconds, each.name)):
             turn = turns[test.function] = turns.get(test.function, -1) + 1
             found.append((test.random, test.seconds * (1 + turn / 4), test))
-        return [test for *_, test in sorted(found)]
+        ordered = [test for *_, test in sorted(found)]
+        used = accumulate(test.seconds for test in ordered)
+        cheapest = sum(each <= _CHEAPEST for each in used)
+        rest = sorted(ordered[cheapest:], key=lambda test: not test.file.startswith(_WHOLE))
+        return [*ordered[:cheapest], *rest]
 
     def _rows(self, file: Path) -> list[tuple[str, bytes]]:
         rows = self._kept.execute("select test, numbits from runs where file = ?", (str(file.relative_to(SOURCE)),))

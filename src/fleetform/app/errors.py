@@ -26,6 +26,13 @@ class NotFoundError(NoAnswerError):
     status = 404
 
 
+class BadValueError(NoAnswerError):
+    """What somebody gave cannot be read: exit 2."""
+
+    code = "bad-value"
+    status = 400
+
+
 class AmbiguousError(NoAnswerError):
     """The question fits several things: exit 2, listing them."""
 

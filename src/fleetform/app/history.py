@@ -36,9 +36,9 @@ def history(
 def nothing_known(organization: str, cluster: str, plugin: str | None, first: datetime | None = None) -> NotFoundError:
     """first is when something happened there for the first time, if anything ever did."""
     what = f"plugin {plugin} on {cluster}" if plugin is not None else f"cluster {cluster}"
-    message = f"nothing is known of {what} in organization {organization} up to then"
+    message = f"nothing is known of {what} in organization {organization}"
     if first is not None:
-        return NotFoundError(message, f"the first that happened there was at {time_text(first)}")
+        return NotFoundError(f"{message} up to then", f"the first that happened there was at {time_text(first)}")
     return NotFoundError(message, "check the names, the organization (-n) and --at; `get clusters` lists what there is")
 
 

@@ -11,7 +11,7 @@ from fleetform.engine.index.clusters import Cluster
 from fleetform.engine.index.selection import Selected
 from fleetform.engine.layers.owners import Owner
 from fleetform.model.results.decisions import OptionDecision, PluginDecision
-from fleetform.model.shape import did_you_mean
+from fleetform.model.shape import did_you_mean, first_of, what_there_is
 from fleetform.syntax.option_paths import PathError, normal_form, parse_path
 
 
@@ -72,8 +72,7 @@ def find_plugin(fleet: Fleet, scope: Scope, name: str | None, definition: str | 
             if definition is None:
                 known = {each.owner.object.ref.name for _, each in there}
                 known |= {each.plugin_on(cluster) for cluster, each in there}
-            listed = f"there {'is' if len(known) == 1 else 'are'} {', '.join(sorted(known)[:8])}"
-            otherwise = listed if scope.cluster and known else "see `fleetform get plugins`"
+            otherwise = what_there_is(sorted(known)) if scope.cluster and known else "see `fleetform get plugins`"
             hint = did_you_mean(name or definition or "", sorted(known), otherwise)
         raise NotFoundError(f"there is no {asked}{where}", hint)
     choices = [f"{each.organization}/{each.name} on {each.cluster.ref.name}" for each in found]
@@ -93,6 +92,6 @@ def find_option(plugin: PluginDecision, text: str) -> OptionDecision:
             return by_form[form[:length]]
     names = list(plugin.options)
     ending = [name for name in names if name.rpartition(".")[2] == text]
-    hint = did_you_mean(text, ending or names, f"it has {', '.join(names[:8])}{', …' if len(names) > 8 else ''}")
+    hint = did_you_mean(text, ending or names, f"it has {first_of(names)}")
     what = f"{plugin.target.definition} {plugin.version or ''}".strip()
     raise NotFoundError(f"{what} has no option {text}", hint)

@@ -24,7 +24,7 @@ from fleetform.engine.world.stored import OwnerRequest
 from fleetform.model.answers.planning import RolloutAnswer
 from fleetform.model.objects import Ref
 from fleetform.model.results.decisions import PluginKey
-from fleetform.model.shape import did_you_mean
+from fleetform.model.shape import did_you_mean, what_there_is
 from fleetform.model.state import UNKNOWN, PluginState
 from fleetform.ports.state import KnownState
 from fleetform.syntax.times import clock_text
@@ -144,7 +144,8 @@ class Rollouts:
         owner, rollout = self._running(name)
         rules = {each.name: each.approvals for each in rollout.policy.stages}
         if stage not in rules:
-            raise NotFoundError(f"{rollout.name} has no stage {stage}", did_you_mean(stage, list(rules), _list(rules)))
+            hint = did_you_mean(stage, rules, what_there_is(list(rules)))
+            raise NotFoundError(f"{rollout.name} has no stage {stage}", hint)
         rule = rules[stage]
         if rule is None:
             raise NoAnswerError(f"stage {stage} asks for no approval", _asking(rules))
@@ -257,7 +258,8 @@ class Rollouts:
         if found:
             raise NoAnswerError(f"{len(found)} presets are named {preset}", "name the organization with -n")
         names = sorted({each.change.owner.name for each in owners})
-        raise NotFoundError(f"there is no preset {preset} with plugins", did_you_mean(preset, names, _list(names)))
+        hint = did_you_mean(preset, names, what_there_is(names))
+        raise NotFoundError(f"there is no preset {preset} with plugins", hint)
 
     def _running(self, name: str) -> tuple[OwnerPlan, Rollout]:
         owner, rollout = self._find(name)
@@ -358,11 +360,6 @@ def _not_started(rollout: Rollout) -> Rollout:
     """A rollout that nobody has stored yet is stored before its first start."""
     stages = tuple(structs.replace(each, total=0, started=None, done=None) for each in rollout.stages)
     return structs.replace(rollout, stages=stages, started=None, phase="Pending", ended=None)
-
-
-def _list(names: Iterable[str]) -> str:
-    found = list(names)
-    return f"there {'is' if len(found) == 1 else 'are'} {', '.join(found[:8])}" if found else "there is none"
 
 
 def _asking(rules: dict[str, ApprovalRule | None]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import get_args
 
-from fleetform.app.errors import NoAnswerError
+from fleetform.app.errors import BadValueError
 from fleetform.model.answers.planning import PluginPhase
 from fleetform.model.shape import did_you_mean
 
@@ -24,7 +24,7 @@ class StateFilter:
             name = by_name.get(text.removeprefix("!").lower())
             if name is None:
                 hint = did_you_mean(text.removeprefix("!"), list(STATES), f"there are {', '.join(STATES)}")
-                raise NoAnswerError(f"{text} is not a state of a plugin", hint)
+                raise BadValueError(f"{text} is not a state of a plugin", hint)
             (self._others if text.startswith("!") else self._wanted).add(name)
 
     @property

@@ -16,7 +16,7 @@ from fleetform.app.states import ALL_STATES, StateFilter
 from fleetform.engine.plan.records import Step
 from fleetform.model.answers.planning import Why, WhyItem
 from fleetform.model.results.diagnostics import Diagnostic
-from fleetform.model.shape import did_you_mean
+from fleetform.model.shape import did_you_mean, what_there_is
 
 _TIMING = ("Approval", "LifecyclePolicy", "RolloutPolicy", "UpdateWindow")
 
@@ -37,7 +37,7 @@ def why(
     if name is not None and not meant:
         where = f" on {scope.cluster}" if scope.cluster else ""
         known = sorted({one for each in steps for one in _names(fleet, each)})
-        listed = f"there {'is' if len(known) == 1 else 'are'} {', '.join(known[:8])}" if known else "it has none"
+        listed = what_there_is(known) if known else "it has none"
         raise NotFoundError(f"there is no plugin {name}{where}", did_you_mean(name, known, listed))
     waits = Waits(fleet, now)
     items = waits.items(each for each in meant if states.holds(shown_state(each)))

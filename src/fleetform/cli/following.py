@@ -54,13 +54,16 @@ class Follower:
         self._timeout, self._pause, self._clock = timeout, pause, clock
         self._drawn: list[str] = []
         self._said = ""
+        # Nobody answers: what is known of the rollout is of before.
+        self._is_away = False
 
     def follow(self, name: str) -> tuple[Standing, int]:
         """How it ended, and the exit code: 0 done, 1 not, 5 it took too long."""
         begun = answered = self._clock()
         found = self._read(name)
         while True:
-            self._show(found)
+            if not self._is_away:
+                self._show(found)
             if is_over(found.item):
                 return found, DONE if found.item.phase == "Succeeded" else FAILED
             if self._timeout is not None and self._clock() - begun >= self._timeout.total_seconds():
@@ -69,9 +72,11 @@ class Follower:
             try:
                 # By its own name: a preset may have another one meanwhile.
                 found, answered = self._read(found.item.name), self._clock()
+                self._is_away = False
             except NoAnswerError as error:
                 if error.exit_code != 4 or self._clock() - answered > _PATIENCE:
                     raise
+                self._is_away = True
                 self._say(f"{error}; trying again")
 
     def _show(self, found: Standing) -> None:

@@ -48,7 +48,7 @@ def _ask(flags: Flags, name: str, plugin: str | None) -> History:
     if flags.server is not None:
         said = {"cluster": name, "plugin": plugin, "organization": flags.organization, "at": flags.at}
         return flags.control_plane().answer("history", History, said)
-    at = parse_time(flags.at) if flags.at is not None else datetime.now(UTC)
+    at = parse_time(flags.at) if flags.at is not None else datetime.now(UTC).replace(microsecond=0)
     reader = open_store_reader(flags.state)
     try:
         return history(reader, flags.organization or _organization(reader, name), name, plugin, at)

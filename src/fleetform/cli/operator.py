@@ -29,6 +29,12 @@ if TYPE_CHECKING:
 _OWN_NAMESPACE = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 _LONGEST_FILE = 4 * 1024 * 1024
 
+# Shared flags that count for nothing here.
+_REFUSED = (
+    *("filename", "organization", "everywhere", "cluster", "selector", "at", "state", "server", "as_user"),
+    *("strict", "partial", "confined", "fetch"),
+)
+
 
 @click.command(
     epilog="""\b
@@ -72,7 +78,7 @@ Examples:
     show_default=True,
     help="How lines are written.",
 )
-@shared_flags("table")
+@shared_flags("table", refused=_REFUSED)
 def command(flags: Flags, **given: Any) -> int:
     """Run the control plane on Kubernetes: objects of the API server are the fleet, and status is written there.
 
@@ -83,6 +89,7 @@ def command(flags: Flags, **given: Any) -> int:
     from fleetform.wiring.organizations import OperatorLog, OperatorSettings
 
     answer_promptly()
+    _refuse_what_counts_for_nothing(flags)
     log = ServeLog(flags, Log(given["log_format"]))
     interval = parse_duration(given["interval"])
     if interval is None:
@@ -110,7 +117,7 @@ def command(flags: Flags, **given: Any) -> int:
                 given["admission_client_ca"],
             )
             told = OperatorLog(
-                lambda organization: ServeLog(flags, log.log).told,
+                lambda organization: ServeLog(flags, log.log, organization).told,
                 lambda organization, error: _failed(log, organization, error),
                 log.cared,
                 log.said,
@@ -131,6 +138,23 @@ def command(flags: Flags, **given: Any) -> int:
             log.error(str(error), "choose another port")
             return 4
     return 0
+
+
+def _refuse_what_counts_for_nothing(flags: Flags) -> None:
+    """A flag that is not heeded would be believed: whoever gives -n thinks that it works for one organization alone."""
+    others: dict[str, object] = {
+        "-f": flags.filename,
+        "-n": flags.organization,
+        "-c": flags.cluster,
+        "-l": flags.selector_text,
+    }
+    others |= {"--at": flags.at, "--state": flags.state, "--server": flags.server, "--as": flags.as_user}
+    others |= {"--strict": flags.strict, "--partial": flags.partial, "--confined": flags.confined}
+    others |= {"--fetch": flags.fetching != "none"}
+    if named := [flag for flag, is_given in others.items() if is_given]:
+        raise click.UsageError(
+            f"operator works for every organization, on what the API server holds: drop {' and '.join(named)}."
+        )
 
 
 class _TakenError(Exception):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import update_wrapper
@@ -252,13 +252,18 @@ class Flags:
             click.echo(text, err=True)
 
 
-def shared_flags(*outputs: str) -> Callable[[Callable[..., Any]], Any]:
-    """Give a verb the shared flags, with the formats that it has, and its function the Flags as its first argument."""
+def shared_flags(*outputs: str, refused: Collection[str] = ()) -> Callable[[Callable[..., Any]], Any]:
+    """Give a verb the shared flags, with the formats that it has, and its function the Flags as its first argument.
+
+    refused are those that the verb takes only to say why they count for nothing there: help does not offer them.
+    """
 
     def decorate(function: Callable[..., Any]) -> Any:
         decorated: Any = _with_flags(function)
         for option in reversed((*_ABOUT, _output_option(outputs), *_HOW)):
             decorated = option(decorated)
+        for each in decorated.__click_params__:
+            each.hidden |= each.name in refused
         return decorated
 
     return decorate
@@ -314,8 +319,8 @@ def _with_flags(function: Callable[..., Any]) -> Any:
 def _check_server(flags: Flags) -> None:
     """What a server cannot be asked."""
     verb = click.get_current_context().info_name
-    if verb == "diff":
-        # Its other side are files; it says itself what it cannot do.
+    if verb in ("diff", "operator"):
+        # Other sides of a diff are files, an operator has neither: they say themselves what they cannot do.
         return
     if verb not in _SERVED:
         raise click.UsageError(f"{verb} works on files: drop --server, and name them with -f.")

@@ -77,9 +77,10 @@ def _print(answer: PlanAnswer, paint: Painter, wide: bool) -> None:
     click.echo(" · ".join(f"{number:,} {text}" for number, text in figures if number) or "nothing to do")
     if answer.next_look_at is not None:
         click.echo(f"next look {clock_text(parse_time(answer.next_look_at), now)}")
+    several = len({each.organization for each in answer.rollouts}) > 1
     for rollout in answer.rollouts:
         click.echo()
-        _print_rollout(rollout, now, paint, wide)
+        _print_rollout(rollout, now, paint, wide, several)
     if answer.removals.start or answer.removals.waiting:
         click.echo()
         click.echo(paint("plugins that are no longer wanted", bold=True))
@@ -92,12 +93,14 @@ def _parts(rollout: PlannedRollout) -> list[PlannedStage]:
     return [*rollout.stages, *([rollout.beside] if rollout.beside is not None else [])]
 
 
-def _print_rollout(rollout: PlannedRollout, now: datetime, paint: Painter, wide: bool) -> None:
+def _print_rollout(rollout: PlannedRollout, now: datetime, paint: Painter, wide: bool, with_organization: bool) -> None:
     parts = _parts(rollout)
     way = span_text(", ".join(rollout.from_), ", ".join(rollout.to), rollout.changes)
     phase = f"   {rollout.phase}" if rollout.phase is not None else ""
     queued = f"   a newer change waits ({rollout.queued[:11]})" if rollout.queued is not None else ""
-    click.echo(f"{paint(rollout.name or rollout.preset, bold=True)}  {rollout.preset} {way}{phase}{queued}")
+    # Presets of two organizations may bear one name.
+    where = f" · {rollout.organization}" if with_organization else ""
+    click.echo(f"{paint(rollout.name or rollout.preset, bold=True)}  {rollout.preset} {way}{where}{phase}{queued}")
     if wide:
         click.echo(f"  change {rollout.change_id}")
     if rollout.stages:

@@ -26,6 +26,8 @@ from fleetform.model.answers.planning import RolloutAnswer, RolloutList
 from fleetform.syntax.times import duration_text, parse_duration
 from fleetform.wiring.databases import open_state
 
+_COLUMNS = ("NAME", "PRESET", "FROM", "TO", "PHASE", "UPDATED", "STAGE")
+
 
 @click.group(
     epilog="""\b
@@ -187,9 +189,11 @@ def list_(flags: Flags) -> int:
         for item in answer.items:
             click.echo(f"rollout/{item.name}")
     elif answer.items:
-        for line in table(
-            ("NAME", "PRESET", "FROM", "TO", "PHASE", "UPDATED", "STAGE"), [_row(each) for each in answer.items]
-        ):
+        header, rows = list(_COLUMNS), [_row(each) for each in answer.items]
+        if len({each.organization for each in answer.items}) > 1:
+            header.insert(0, "ORGANIZATION")
+            rows = [[each.organization, *row] for each, row in zip(answer.items, rows, strict=True)]
+        for line in table(header, rows):
             click.echo(line)
     else:
         flags.say("no rollouts")

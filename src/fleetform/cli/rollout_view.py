@@ -91,7 +91,10 @@ def _cause_lines(
 
 def cause_text(cause: RolloutCause, now: datetime) -> str:
     gate = f"{cause.gate}: " if cause.gate is not None else ""
-    until = f", until {clock_text(parse_time(cause.until), now)}" if cause.until is not None else ""
+    # What failed waits for its next try, everything else for a gate to open.
+    word = "next try" if cause.state == "Failed" else "until"
+    due = parse_time(cause.until) if cause.until is not None else None
+    until = "" if due is None else f", {word} {clock_text(due, now) if due > now else 'now'}"
     more = f" and {cause.clusters - _NAMED:,} more" if cause.clusters > _NAMED else ""
     tried = tried_text(cause.trouble, now) if cause.trouble is not None else ""
     message = cause.message.replace("<cluster>", cause.names[0]) if len(cause.names) == 1 else cause.message

@@ -13,7 +13,7 @@ import click
 
 from fleetform.cli.access_flags import access_flags
 from fleetform.cli.options import Flags, shared_flags
-from fleetform.cli.serve_arguments import Arguments, judged
+from fleetform.cli.serve_arguments import REFUSED, Arguments, judged
 from fleetform.cli.serve_log import ServeLog
 from fleetform.outside.log import Log
 from fleetform.ports.store import StoreError, UnavailableError
@@ -76,7 +76,7 @@ Examples:
     help="Act on clusters as the ServiceAccount there that bears the organization's name.",
 )
 @click.option("--health-dir", metavar="DIR", help="The folder of health commands that clusters may name.")
-@shared_flags("table")
+@shared_flags("table", refused=REFUSED)
 def command(flags: Flags, **given: Any) -> int:
     """Run the control plane: decide, roll out in stages, deliver, observe.
 

@@ -12,7 +12,7 @@ import click
 
 from fleetform.cli.access_flags import access_settings, certificate_of
 from fleetform.cli.options import Flags
-from fleetform.outside.files import read_file
+from fleetform.outside.files import read_file, reason
 from fleetform.syntax.times import parse_duration
 from fleetform.wiring.access import AccessSettings
 from fleetform.wiring.databases import database_path
@@ -36,6 +36,10 @@ class Arguments(NamedTuple):
     webhook_secret: str | None
     listening: Listening | None
     metrics: tuple[str, int] | None
+
+
+# Shared flags that count for nothing here.
+REFUSED = ("cluster", "selector", "strict", "partial", "confined", "fetch", "as_user", "server")
 
 
 def judged(flags: Flags, given: Mapping[str, Any], ends: ExitStack) -> Arguments:
@@ -134,8 +138,10 @@ def address_of(flag: str, text: str, port: int) -> tuple[str, int]:
 def _secret(file: str) -> str:
     try:
         found = read_file(file, _LONGEST_SECRET).decode().strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise click.UsageError(f"--webhook-secret-file: {file} cannot be read: {error}") from error
+    except OSError as error:
+        raise click.UsageError(f"--webhook-secret-file: {file} cannot be read: {reason(error)}.") from error
+    except UnicodeDecodeError as error:
+        raise click.UsageError(f"--webhook-secret-file: {file} cannot be read: it is no text.") from error
     if not found:
         raise click.UsageError(f"--webhook-secret-file: {file} is empty.")
     return found

@@ -26,10 +26,14 @@ _LEVELS: dict[str, Level] = {"Failed": "error", "RenderFailed": "error", "Rolled
 
 
 class ServeLog:
-    """Tells what passes did. With -q, errors alone."""
+    """Tells what passes did. With -q, errors alone.
 
-    def __init__(self, flags: Flags, log: Log) -> None:
+    organization is whose fleet it is where each has a plane of its own: an operator's, which takes objects, not files.
+    """
+
+    def __init__(self, flags: Flags, log: Log, organization: str = "") -> None:
         self._quiet, self._paint, self.log = flags.quiet, Painter(flags.color), log
+        self._organization, self._input = organization, "objects" if organization else "files"
         self._refusal: Refusal | None = None
         self._unavailable: set[str] = set()
         self._deliveries: Mapping[PluginKey, DeliveryRecord] = {}
@@ -47,7 +51,7 @@ class ServeLog:
         if report.accepted is not None:
             self._accepted(report.at, report.accepted)
         elif before is not None and report.refusal is None:
-            self._line(report.at, "info", "the files are as they were last accepted again", event="Accepted")
+            self._line(report.at, "info", f"the {self._input} are as they were last accepted again", event="Accepted")
         for each in _folded(report.events):
             self._happened(report.at, each)
         unavailable = Counter(report.unavailable.values())
@@ -65,7 +69,7 @@ class ServeLog:
         told = [f"{word} {_named(names)}" for word, names in parts.items() if names]
         if change.is_first:
             told = [count(change.objects, "object")]
-        text = f"accepted the files as they are now: {'; '.join(told) or 'they say the same as before'}"
+        text = f"accepted the {self._input} as they are now: {'; '.join(told) or 'they say the same as before'}"
         numbers = {word: len(names) for word, names in parts.items()}
         self._line(at, "info", text, None, event="Accepted", objects=change.objects, **numbers)
 
@@ -177,8 +181,11 @@ class ServeLog:
             return
         if self.log.format == "text":
             painted = self._paint(text, fg=color) if color is not None else text
-            self.log.write(level, f"{at:%a %H:%M:%S}  {painted}")
+            whose = f"{self._organization}: " if self._organization else ""
+            self.log.write(level, f"{at:%a %H:%M:%S}  {whose}{painted}")
         else:
+            if self._organization:
+                fields["organization"] = self._organization
             self.log.write(level, " ".join(text.split()), at, **fields)
 
 

@@ -13,7 +13,7 @@ import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 
-from fleetform.deliver.tree import INVENTORY, Inventory, edits, file_hash, folder_of, read_inventory
+from fleetform.deliver.tree import INVENTORY, edits, file_hash, folder_of, read_inventory
 from fleetform.model.results.decisions import PluginKey
 from fleetform.outside.files import OUTPUT_MARK
 from fleetform.ports.delivery import Drift, Failure, Note, Parcel
@@ -184,12 +184,3 @@ def _write(folder: int, name: str, content: bytes) -> None:
         with suppress(OSError):
             os.unlink(temporary, dir_fd=folder)
         raise
-
-
-def delivered(path: str, key: PluginKey) -> Inventory | None:
-    """What a folder's inventory says was delivered last; None if there is none that can be read."""
-    try:
-        with open(os.path.join(path, folder_of(key), INVENTORY), "rb") as file:
-            return read_inventory(file.read())
-    except (OSError, ValueError):
-        return None

@@ -43,6 +43,8 @@ RIGHT_FOR: Mapping[Verb, Right] = {
 # How long the answer to a request with a key is kept.
 _REMEMBERED = timedelta(days=1)
 _ANSWERED = "AnsweredRequest"
+# Digits of half a tag.
+_HALF = 32
 
 
 class RolloutRequest(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -137,8 +139,26 @@ class _Judge:
 
 
 def tag_of(rollout: RolloutAnswer) -> str:
-    """Names a rollout as it stands: another as soon as anything of it is."""
-    return hashlib.sha256(msgspec.json.encode(rollout)).hexdigest()[:32]
+    """Names an answer about a rollout: another as soon as anything of it is. Its first half names the rollout alone."""
+    return _standing_of(rollout) + _half(rollout)
+
+
+def _standing_of(rollout: RolloutAnswer) -> str:
+    """Names a rollout as it stands, without what the time of an answer makes of it or what only some who answer know.
+
+    That is by when to approve, and what clusters wait for.
+    """
+    stages = [
+        structs.replace(each, approvals=structs.replace(each.approvals, decide_by=None, end=None, costs=None))
+        if each.approvals is not None
+        else each
+        for each in rollout.stages
+    ]
+    return _half(structs.replace(rollout, stages=stages, causes=[]))
+
+
+def _half(rollout: RolloutAnswer) -> str:
+    return hashlib.sha256(msgspec.json.encode(rollout)).hexdigest()[:_HALF]
 
 
 def _person(request: RolloutRequest) -> Person:
@@ -152,8 +172,8 @@ def _person(request: RolloutRequest) -> Person:
 def _check_unchanged(rollouts: Rollouts, request: RolloutRequest) -> None:
     if not request.if_match or "*" in request.if_match:
         return
-    tag = tag_of(rollouts.status(request.name))
-    if tag not in request.if_match:
+    standing = _standing_of(rollouts.status(request.name))
+    if standing not in {each[:_HALF] for each in request.if_match}:
         raise ChangedError(f"{request.name} is no longer as it was when you looked", "look at it again, then decide")
 
 

@@ -89,7 +89,8 @@ class ClusterAccess:
         ref = written.kubeconfig.secret
         secret = secret_object(fleet.snapshot, cluster.ref.organization, ref.name)
         if secret is None:
-            raise AccessError(f"there is no Secret {ref.name} with its kubeconfig", "add it to its organization")
+            hint = "add it to its organization; on Kubernetes Fleetform must be allowed to read Secrets there"
+            raise AccessError(f"no Secret {ref.name} with its kubeconfig can be read", hint)
         text = secret_texts(secret.content).get(ref.key)
         if text is None:
             raise AccessError(f"the Secret {ref.name} has no {ref.key}", "put the kubeconfig under that key")

@@ -6,7 +6,7 @@ The fast way is msgspec's own conversion, which stops at the first misfit; only 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sized
+from collections.abc import Collection, Iterable, Iterator, Sequence, Sized
 from difflib import get_close_matches
 from functools import cache
 from typing import NamedTuple, TypeVar
@@ -14,13 +14,12 @@ from typing import NamedTuple, TypeVar
 import msgspec
 from msgspec import inspect
 
-from fleetform.model.kinds.base import Record
 from fleetform.model.objects import Path
 
-R = TypeVar("R", bound=Record)
-_WHOLE = "\0"
+R = TypeVar("R", bound=msgspec.Struct)
 _MOST_WORDS = 2_000
 _LONGEST_WORD = 300
+_MOST_NAMED = 8
 
 
 class Misfit(NamedTuple):
@@ -37,8 +36,9 @@ def read_record(tree: object, record: type[R], name: str = "it") -> R | list[Mis
     try:
         return msgspec.convert(tree, record)
     except msgspec.ValidationError as error:
-        found = _misfits(tree, _shape(record), ())
-        misfits = [each._replace(message=each.message.replace(_WHOLE, name, 1)) for each in found]
+        # While it is walked the whole is a step of each path, so that messages name it as they name its parts.
+        found = _misfits(tree, _shape(record), (name,))
+        misfits = [each._replace(path=each.path[1:]) for each in found]
         return misfits or [Misfit("bad-value", (), str(error), "")]
 
 
@@ -61,8 +61,20 @@ def did_you_mean(word: str, known: Iterable[str], otherwise: str = "") -> str:
     return f"did you mean {found}?" if found else otherwise
 
 
+def what_there_is(names: Sequence[str]) -> str:
+    """What there is instead of what was asked for."""
+    if not names:
+        return "there is none"
+    return f"there {'is' if len(names) == 1 else 'are'} {first_of(names)}"
+
+
+def first_of(names: Sequence[str]) -> str:
+    """The first few of some names, and whether there are more."""
+    return f"{', '.join(names[:_MOST_NAMED])}{', …' if len(names) > _MOST_NAMED else ''}"
+
+
 @cache
-def _shape(record: type[Record]) -> inspect.Type:
+def _shape(record: type[msgspec.Struct]) -> inspect.Type:
     return inspect.type_info(record)
 
 
@@ -249,8 +261,4 @@ def _quoted(tree: object) -> str:
 
 def _named(path: Path) -> str:
     steps = [step for step in path if isinstance(step, str)]
-    if not steps:
-        return _WHOLE
-    if path and isinstance(path[-1], int):
-        return f"an item of {steps[-1]}"
-    return str(steps[-1])
+    return f"an item of {steps[-1]}" if isinstance(path[-1], int) else steps[-1]

@@ -11,7 +11,8 @@ import msgspec
 from msgspec import Struct
 
 from fleetform.model.results.decisions import PluginKey
-from fleetform.outside.files import read_file
+from fleetform.model.shape import read_record
+from fleetform.outside.files import read_file, reason
 from fleetform.outside.processes import Limits, ProcessError, Programs
 from fleetform.ports.observing import Delivered, Health, Verdict
 from fleetform.syntax.times import parse_duration
@@ -106,11 +107,17 @@ def _read(path: str) -> _Report | str:
     """What a health file says, or why it cannot be read."""
     try:
         changed = datetime.fromtimestamp(os.stat(path).st_mtime, UTC)
-        return _Report(path, changed, msgspec.convert(read_one(read_file(path, _LONGEST_FILE).decode()), _HealthFile))
+        found = read_record(read_one(read_file(path, _LONGEST_FILE).decode()), _HealthFile)
     except FileNotFoundError:
         return f"there is no file {path} yet"
-    except (OSError, UnicodeDecodeError, YamlError, msgspec.ValidationError) as error:
+    except OSError as error:
+        return f"{path} cannot be read: {reason(error)}"
+    except (UnicodeDecodeError, YamlError) as error:
         return f"{path} cannot be read: {error}"
+    if isinstance(found, list):
+        first = found[0]
+        return f"{path} cannot be read: {first.message}" + (f" ({first.hint})" if first.hint else "")
+    return _Report(path, changed, found)
 
 
 def _from_file(report: _Report | str, delivered: Delivered, now: datetime) -> Verdict:

@@ -15,7 +15,7 @@ from fleetform.outside.git import GitError, run_git
 HINT = "--confined reads what is in the repository, and fetches nothing"
 
 
-_NO_FOLDERS = "name a chart or a repository by its address; folders mean nothing on an API server"
+_ADDRESS = "name a chart or a repository by its address"
 
 
 class BoundaryError(OutsideError):
@@ -51,7 +51,12 @@ class Boundary:
     @classmethod
     def of_folder(cls, folder: str | None) -> Boundary:
         """Of this machine only one folder is read, or none at all; from elsewhere anything."""
-        return cls(os.path.realpath(folder) if folder is not None else "", True, "what may be read here", _NO_FOLDERS)
+        if folder is None:
+            hint = f"{_ADDRESS}; folders mean nothing on an API server"
+            return cls("", True, "what may be read here: what has an address, and no folders", hint)
+        root = os.path.realpath(folder)
+        hint = f"{_ADDRESS}, or a folder by its whole path below {root}"
+        return cls(root, True, f"what may be read here: {root}, and what has an address", hint)
 
     def holds(self, path: str) -> bool:
         """Whether a path is inside, with all links followed."""

@@ -56,8 +56,7 @@ class ControlPlane:
         parts = urlsplit(self._url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ServerError(f"{url} is not an address of a server", "write http://127.0.0.1:8080", "bad-value", 2)
-        token = find_token(self._url)
-        self._headers = {"Authorization": f"Bearer {token}"} if token is not None else {}
+        self._find_token = find_token
 
     def answer(self, path: str, type_: type[T], parameters: Parameters) -> T:
         return self._decoded(self._sent("GET", f"/api/v1/{path}", params=_given(parameters)), type_)
@@ -121,19 +120,30 @@ class ControlPlane:
             yield response
 
     def _sent(self, method: str, path: str, **more: Any) -> httpx2.Response:
+        # Found for every request: a token that was issued ends, and is renewed.
+        token = self._find_token(self._url)
+        response = self._response(token, method, path, **more)
+        if response.status_code == 401:
+            # A server that was restarted has made another one, maybe after it was looked for.
+            found = self._find_token(self._url)
+            if found is not None and found != token:
+                response = self._response(found, method, path, **more)
+        if response.is_success:
+            return response
+        raise self._error(response)
+
+    def _response(self, token: str | None, method: str, path: str, **more: Any) -> httpx2.Response:
+        who = {"Authorization": f"Bearer {token}"} if token is not None else {}
         try:
             # No proxy of the environment and no redirect: a token goes to the server that it is for, and only there.
-            with httpx2.Client(headers=self._headers, timeout=_TIMEOUT, **self._safety()) as client:
-                response = client.request(method, self._url + path, **more)
+            with httpx2.Client(headers=who, timeout=_TIMEOUT, **self._safety()) as client:
+                return client.request(method, self._url + path, **more)
         except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
             hint = "is `fleetform serve --listen` running there?"
             raise ServerError(f"nobody answers at {self._url}", hint, "unavailable", 4) from error
         except httpx2.HTTPError as error:
             message = f"{self._url} broke off: {type(error).__name__}"
             raise ServerError(message, "ask again", "unavailable", 4) from error
-        if response.is_success:
-            return response
-        raise self._error(response)
 
     def _safety(self) -> dict[str, Any]:
         known = {"verify": trusted_certificates()} if self._url.startswith("https:") else {}

@@ -19,7 +19,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from fleetform.access.door import Door
-from fleetform.app.errors import NoAnswerError
+from fleetform.app.errors import BadValueError, NoAnswerError
 from fleetform.app.problems import problem, problem_of
 from fleetform.model.answers.base import AnswerRecord
 from fleetform.model.answers.problem import Problem
@@ -29,7 +29,7 @@ from fleetform.ports.store import StoreError
 from fleetform.web.endpoints import DOCUMENT, EVENTS, PROBES, READS, REQUESTS, SIGN_IN, Read, Request
 from fleetform.web.openapi import openapi_document
 from fleetform.web.queries import Query
-from fleetform.web.service import BadQueryError, Service
+from fleetform.web.service import Service
 from fleetform.web.streams import Streams
 
 _LARGEST_BODY = 64 * 1024
@@ -164,7 +164,7 @@ def _tags(header: str | None) -> tuple[str, ...]:
 async def _request(service: Service, endpoint: Request, request: HttpRequest) -> Response:
     key = request.headers.get("idempotency-key", "")
     if key and not _KEY.match(key):
-        raise BadQueryError("Idempotency-Key is at most 200 printable characters", "take a UUID")
+        raise BadValueError("Idempotency-Key is at most 200 printable characters", "take a UUID")
     content = b""
     async for part in request.stream():
         content += part
@@ -173,7 +173,7 @@ async def _request(service: Service, endpoint: Request, request: HttpRequest) ->
     try:
         body = msgspec.json.decode(content or b"{}")
     except msgspec.DecodeError as error:
-        raise BadQueryError(f"the body is not JSON: {error}", "send an object such as {}") from error
+        raise BadValueError(f"the body is not JSON: {error}", "send an object such as {}") from error
     said = _query(endpoint.body, body, strict=True)
     name, seen = request.path_params["name"], _tags(request.headers.get("if-match"))
     asker = _asker(request)
@@ -185,7 +185,7 @@ def _query(type_: type[Query], given: object, strict: bool) -> Any:
         return msgspec.convert(given, type_, strict=strict)
     except msgspec.ValidationError as error:
         names = ", ".join(type_.__struct_encode_fields__)
-        raise BadQueryError(str(error), f"there are {names}" if names else "there are no parameters") from error
+        raise BadValueError(str(error), f"there are {names}" if names else "there are no parameters") from error
 
 
 async def _no_such_address(request: HttpRequest, error: Exception) -> Response:

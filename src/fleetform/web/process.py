@@ -82,12 +82,13 @@ class Api:
 
     def close(self) -> None:
         """Ends the process; one that does not end is killed."""
-        forget_token(self._address, self._token)
         self._relay.end()
         self._process.join(_PATIENCE)
         if self._process.is_alive():
             self._process.kill()
             self._process.join()
+        # Once nobody answers any more: who asks until then is known.
+        forget_token(self._address, self._token)
 
 
 def run_api(listening: socket.socket, served: Served, token: str, pipe: Connection) -> None:

@@ -15,7 +15,7 @@ from msgspec import structs
 from fleetform import __version__
 from fleetform.app.accepted import accepted_source
 from fleetform.app.audit import audit
-from fleetform.app.errors import AmbiguousError, DeniedError, NoAnswerError
+from fleetform.app.errors import AmbiguousError, BadValueError, DeniedError, NoAnswerError
 from fleetform.app.explain import explain
 from fleetform.app.get import find, findings
 from fleetform.app.history import history, nothing_known, organizations_with
@@ -52,13 +52,6 @@ from fleetform.web.queries import (
     ScopeQuery,
     WhyQuery,
 )
-
-
-class BadQueryError(NoAnswerError):
-    """A parameter cannot be read."""
-
-    code = "bad-value"
-    status = 400
 
 
 class ExpiredPageError(NoAnswerError):
@@ -105,7 +98,7 @@ class Service:
         view, start = self._page(query)
         fleet, scope = view.fleet, _scope(view, asker, query)
         if query.state and plural != "plugins":
-            raise BadQueryError("state is about plugins", "leave it out")
+            raise BadValueError("state is about plugins", "leave it out")
         found = find(fleet, scope, plural, _words(query.name), StateFilter(_words(query.state)))
         end = start + query.limit
         after = _cursor(view, end) if end < len(found.objects) else None
@@ -115,7 +108,7 @@ class Service:
 
     def explain(self, asker: SignedIn, query: ExplainQuery) -> Answered:
         if (query.plugin is None) == (query.definition is None):
-            raise BadQueryError("name a plugin or a definition", "plugin=NAME, or definition=NAME with cluster=NAME")
+            raise BadValueError("name a plugin or a definition", "plugin=NAME, or definition=NAME with cluster=NAME")
         view = self._views.current(planned=False)
         plugin = find_plugin(view.fleet, _scope(view, asker, query), query.plugin, query.definition)
         return Answered(explain(view.fleet, plugin, query.option), view.tag)
@@ -135,7 +128,7 @@ class Service:
         try:
             at = parse_time(query.at) if query.at is not None else self._clock.now()
         except ValueError as error:
-            raise BadQueryError(f"at: {query.at} is not a time", "write 2026-12-31T22:00:00Z") from error
+            raise BadValueError(f"at: {query.at} is not a time", "write 2026-12-31T22:00:00Z") from error
         visible = self.visible(asker)
         with self._reading:
             organization = query.organization or self._organization_with(query.cluster, visible)
@@ -227,7 +220,7 @@ class Service:
             tag, _, start = urlsafe_b64decode(query.after.encode()).decode().partition("/")
             number = int(start)
         except (NotBase64, ValueError) as error:
-            raise BadQueryError("after is not a place in a list", "take it from the Link of the page before") from error
+            raise BadValueError("after is not a place in a list", "take it from the Link of the page before") from error
         view = self._views.kept(tag)
         if view is None or number < 0:
             raise ExpiredPageError("the fleet has changed since the first page", "list again from the start")
@@ -255,7 +248,7 @@ def _scope(view: View, asker: SignedIn, query: ScopeQuery) -> Scope:
     try:
         labels = parse_selector(query.selector)
     except SelectorError as error:
-        raise BadQueryError(f"selector: {error.message}", "write a=b,c!=d") from error
+        raise BadValueError(f"selector: {error.message}", "write a=b,c!=d") from error
     everywhere = query.organization is None
     return scope_of(view.fleet, query.organization, everywhere, query.cluster, labels, visible=visible)
 

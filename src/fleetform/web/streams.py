@@ -19,13 +19,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from fleetform.app.errors import NoAnswerError
+from fleetform.app.errors import BadValueError, NoAnswerError
 from fleetform.model.answers.base import AnswerRecord
 from fleetform.ports.access import SignedIn
 from fleetform.ports.clock import Clock
 from fleetform.ports.store import StoreError
 from fleetform.web.notices import Notices
-from fleetform.web.service import BadQueryError, Service
+from fleetform.web.service import Service
 
 _EVERY = 0.05
 _COMMENT_EVERY = 15.0
@@ -176,7 +176,7 @@ def _place(text: str) -> _Place:
     """Where a stream was when a client got its last event."""
     version, dot, told = text.partition(".")
     if not (version.isdecimal() and len(version) < 19 and len(told) <= _LONGEST_ID):
-        raise BadQueryError("Last-Event-ID is not the id of an event", "leave it out to begin now")
+        raise BadValueError("Last-Event-ID is not the id of an event", "leave it out to begin now")
     return _Place(int(version), told if dot else None)
 
 

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from app.render.conftest import change
+from app.render.conftest import FLEET, change
 from fleetform.syntax.yaml_in import read_one
 from support.command import Runner
+from support.kit import write_files
 
 
 def test_a_plugin_is_printed_as_manifests(fleet: Runner) -> None:
@@ -141,6 +142,18 @@ def test_a_chart_that_changes_by_itself_is_told(fleet: Runner) -> None:
     assert "warning: web 1.0.0 renders differently every time" in result.err
     answer = fleet("render", "web", "-c", "us-1", "-o", "json").json
     assert [each["code"] for each in answer["diagnostics"]] == ["nondeterministic-chart"]
+
+
+@pytest.mark.rule("B28")
+def test_a_chart_that_changes_by_itself_is_told_once_beside_one_that_does_not(fleet: Runner) -> None:
+    zoo = FLEET["web.yaml"].replace("name: web", "name: zoo").replace("chart: web", "chart: zoo")
+    chart = FLEET["charts/web/templates/all.yaml"].replace("fixed: as-written", "fixed: {{ randAlphaNum 8 }}")
+    files = {"zoo.yaml": zoo, "charts/zoo/Chart.yaml": "apiVersion: v2\nname: zoo\nversion: 1.0.0\n"}
+    write_files(fleet.folder, {**files, "charts/zoo/templates/all.yaml": chart})
+    answer = fleet("render", "-A", "-o", "json").json
+    assert len(answer["items"]) == 4
+    assert [each["code"] for each in answer["diagnostics"]] == ["nondeterministic-chart"]
+    assert answer["diagnostics"][0]["message"] == "zoo 1.0.0 renders differently every time"
 
 
 # ---- validate and diff

@@ -31,6 +31,13 @@ kind: ConfigMap
 metadata: {name: extra}
 data: {x: "1"}
 """
+# What a release had in a revision before its last.
+EARLIER = """
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: earlier}
+"""
 HOOK = """
 apiVersion: v1
 kind: ConfigMap
@@ -38,9 +45,9 @@ metadata: {name: %s, annotations: {"helm.sh/hook": "%s"}}
 """
 
 
-def _install(target: Target, folder: Path) -> None:
+def _install(target: Target, folder: Path, templates: str = CHART) -> None:
     about = "apiVersion: v2\nname: shop\nversion: 1.0.0\n"
-    write_files(folder / "shop", {"Chart.yaml": about, "templates/all.yaml": CHART})
+    write_files(folder / "shop", {"Chart.yaml": about, "templates/all.yaml": templates})
     ran = target.helm("install", "shop", str(folder / "shop"), "--create-namespace")
     assert ran.returncode == 0, ran.stderr
 
@@ -48,7 +55,8 @@ def _install(target: Target, folder: Path) -> None:
 @pytest.fixture
 def release(target: Target, tmp_path: Path) -> Target:
     """The release shop of Helm, in its second revision."""
-    _install(target, tmp_path)
+    _install(target, tmp_path, CHART + EARLIER)
+    write_files(tmp_path / "shop", {"templates/all.yaml": CHART})
     assert target.helm("upgrade", "shop", str(tmp_path / "shop")).returncode == 0
     return target
 

@@ -67,6 +67,30 @@ def test_the_older_spelling_finds_either() -> None:
     assert on(fleet(preset)).version == "0.9.0"
 
 
+NEW = "pluginDefinitionRef: {kind: ClusterPluginDefinition, name: perses%s}%s"
+PLANNED = "pluginDefinition: {kind: ClusterPluginDefinition, name: perses%s}%s"
+BESIDE = "\n    pluginDefinitionVersion: %s"
+
+
+@pytest.mark.parametrize(
+    ("reference", "version"),
+    [
+        (NEW % ("", ""), "1.1.0"),
+        (NEW % (", version: 0.9.0", ""), "0.9.0"),
+        (NEW % ("", BESIDE % "0.9.0"), "0.9.0"),
+        (NEW % (", version: 1.0.0", BESIDE % "0.9.0"), "1.0.0"),
+        (PLANNED % (", version: 0.9.0", ""), "0.9.0"),
+        (PLANNED % ("", BESIDE % "0.9.0"), "0.9.0"),
+        ("pluginDefinition: perses", "1.1.0"),
+        ("pluginDefinition: perses" + BESIDE % "0.9.0", "0.9.0"),
+    ],
+)
+def test_a_version_is_named_in_the_reference_or_else_beside_it(reference: str, version: str) -> None:
+    preset = PRESET.replace("pluginDefinitionRef: {kind: ClusterPluginDefinition, name: perses}", reference)
+    newer = [DEFINITION.replace("0.9.0", each) for each in ("1.0.0", "1.1.0")]
+    assert on(fleet(preset, *newer)).version == version
+
+
 def test_a_lone_pre_release_is_used_and_a_stable_version_before_it() -> None:
     alpha = DEFINITION.replace("version: 0.9.0\n", "version: 0.9.0-alpha.1\n")
     assert on(fleet(definition=alpha)).version == "0.9.0-alpha.1"

@@ -26,14 +26,17 @@ class _Cause(NamedTuple):
     until: datetime | None
 
 
-def rollout_causes(owner: OwnerPlan, rollout: Rollout, known: KnownState) -> list[RolloutCause]:
-    """Of the clusters that a rollout has not brought to its end, and of those that it went back from."""
+def rollout_causes(owner: OwnerPlan, rollout: Rollout, known: KnownState, at: datetime) -> list[RolloutCause]:
+    """Of the clusters that a rollout has not brought to its end, and of those that it went back from.
+
+    at is when that was planned.
+    """
     found: dict[_Cause, list[str]] = {}
     troubles: dict[_Cause, ReportedTrouble] = {}
     for step in owner.steps:
         if _belongs(step, rollout):
             trouble = trouble_of(step, known)
-            cause = _cause(step, trouble is not None)
+            cause = _cause(step, trouble is not None, at)
             if cause is not None:
                 found.setdefault(cause, []).append(step.key[1])
             if trouble is not None:
@@ -65,7 +68,10 @@ def rollout_causes(owner: OwnerPlan, rollout: Rollout, known: KnownState) -> lis
 def _belongs(step: Step, rollout: Rollout) -> bool:
     place = step.progress.enrolment
     if place is not None and place.rollout == rollout.name:
-        return True
+        if rollout.is_open or step.progress.failure or step.target is None:
+            return True
+        # It is over: what keeps its clusters from something newer is told of the rollout that brings that.
+        return step.target in (place.target, place.before)
     # Before its first start a rollout has no members yet.
     return rollout.is_open and rollout.started is None and step.state != "UpToDate"
 
@@ -75,14 +81,15 @@ def _in_the_way(step: Step, trouble: ReportedTrouble) -> _Cause:
     return _Cause(shown_state(step), None, message, None)
 
 
-def _cause(step: Step, is_troubled: bool) -> _Cause | None:
+def _cause(step: Step, is_troubled: bool, at: datetime) -> _Cause | None:
     reason = step.reasons[0] if step.reasons else None
-    until = reason.until if reason is not None else None
     if step.progress.failure:
+        # What nothing holds any more is tried again now, and is not over.
+        until = reason.until if reason is not None else at if step.action == "start" else None
         return _Cause("Failed", None, step.progress.failure, until)
     state = shown_state(step)
     if state == "UpToDate" or is_troubled:
         return None
     if reason is None:
         return _Cause(state, None, "is being changed" if state == "InFlight" else "starts now", None)
-    return _Cause(state, reason.gate, reason.message.replace(step.key[1], "<cluster>"), until)
+    return _Cause(state, reason.gate, reason.message.replace(step.key[1], "<cluster>"), reason.until)

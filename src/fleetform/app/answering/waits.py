@@ -165,8 +165,15 @@ class Waits:
         times = "once" if attempt.failures == 1 else f"{attempt.failures} times"
         how = "took too long" if attempt.timed_out else "failed"
         why = f" ({step.progress.failure})" if step.progress.failure not in _ALREADY_SAID else ""
-        again = self._when(step, earliest) if step.action == "wait" else ", and is not tried again by itself"
-        return f"{how} {times}{why}, last {self._clock(step, attempt.since)}{again}"
+        return f"{how} {times}{why}, last {self._clock(step, attempt.since)}{self._again(step, earliest)}"
+
+    def _again(self, step: Step, earliest: Earliest) -> str:
+        if step.action == "wait":
+            return self._when(step, earliest)
+        if any(each.gate == "wait" for each in step.reasons):
+            # A way back: its next try waits for the end of its rollout, which does not wait for it.
+            return ", tried again once the rollout is over"
+        return ", and is not tried again by itself"
 
     def _when(self, step: Step, earliest: Earliest) -> str:
         """When it starts at the earliest, and on what condition."""

@@ -13,7 +13,7 @@ from fleetform.app.answering.waits import Waits, consent_needed
 from fleetform.app.fleet import Fleet
 from fleetform.app.plan import stage_clusters, versions
 from fleetform.app.scope import Scope
-from fleetform.engine.plan.failure import is_from
+from fleetform.engine.plan.failure import is_from, ran_before
 from fleetform.engine.plan.records import ClusterFacts, OwnerPlan, StageCount
 from fleetform.engine.plan.rollouts import Rollout, StageTimes
 from fleetform.model.answers.listed import ListedMetadata
@@ -77,7 +77,8 @@ def rollout_answer(fleet: Fleet, owner: OwnerPlan, rollout: Rollout) -> RolloutA
 
 
 def rollout_standing(fleet: Fleet, owner: OwnerPlan | None, rollout: Rollout) -> RolloutAnswer:
-    """A rollout without an outlook: nothing in it is another only because time goes by."""
+    """A rollout without an outlook, so that nothing in it is another only because time goes by, and without the objects
+    that it changes."""
     return _answer(fleet, None, owner, rollout)
 
 
@@ -116,8 +117,10 @@ def _answer(fleet: Fleet, waits: Waits | None, owner: OwnerPlan | None, rollout:
         created=time_text(rollout.created),
         started=time_text(rollout.started) if rollout.started is not None else None,
         ended=time_text(rollout.ended) if rollout.ended is not None else None,
-        causes=rollout_causes(owner, rollout, fleet.state) if owner is not None else [],
-        changes=changed_objects(fleet.state, fleet.owner_changes, rollout.owner) if rollout.is_open else [],
+        causes=rollout_causes(owner, rollout, fleet.state, fleet.plan.at) if owner is not None else [],
+        changes=changed_objects(fleet.state, fleet.owner_changes, rollout.owner)
+        if waits is not None and rollout.is_open
+        else [],
         diagnostics=[],
     )
 
@@ -248,7 +251,7 @@ def _versions(fleet: Fleet, owner: OwnerPlan | None, rollout: Rollout) -> tuple[
         target = place.target if mine and place is not None else candidate.wanted if rollout.is_open else None
         if target is None:
             continue
-        before = place.before if mine and place is not None and place.before is not None else state.admitted
+        before = ran_before(rollout, state)
         runs.add(before.version if before is not None else None)
         wanted.add(target.version)
     return ", ".join(versions(runs)) or None, ", ".join(versions(wanted)) or None

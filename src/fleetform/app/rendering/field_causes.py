@@ -20,7 +20,7 @@ from fleetform.model.answers.base import Json, JsonMap
 from fleetform.model.answers.explanation import ExplainedField, FieldCause, FieldChange
 from fleetform.model.results.decisions import ABSENT, PluginDecision, Steps
 from fleetform.model.results.rendering import Rendered, RenderFailure, RenderInput
-from fleetform.model.shape import did_you_mean
+from fleetform.model.shape import did_you_mean, what_there_is
 from fleetform.ports.rendering import Renders
 from fleetform.syntax.names import api_group, object_label, object_name
 from fleetform.syntax.option_paths import set_in_tree, text_of, with_value
@@ -144,7 +144,7 @@ def _field(rendered: Rendered, asked: Asked) -> Json:
     found = _find(rendered, asked)
     if not found:
         names = [f"{tree.get('kind')}/{object_name(tree)}" for tree in rendered.objects]
-        hint = did_you_mean(asked.object, names, f"there are {', '.join(names[:8])}{', …' if len(names) > 8 else ''}")
+        hint = did_you_mean(asked.object, names, what_there_is(names))
         raise NotFoundError(f"nothing that is rendered is {asked.object}", hint)
     if len(found) > 1:
         choices = [f"{object_label(tree)} of {tree.get('apiVersion')}" for tree in found]
