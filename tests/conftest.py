@@ -18,6 +18,14 @@ settings.load_profile("untimed")
 ROOT = Path(__file__).parent.parent
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What somebody keeps on this machine must decide no test, and tests leave nothing there."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FLEETFORM_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
 @pytest.fixture
 def root() -> Path:
     """The repository."""

@@ -7,6 +7,7 @@ removed), what SQLite writes and syncs inside of a commit, and the commit as a w
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -176,7 +177,9 @@ def _write_fleet(folder: Path) -> None:
 def _serve(folder: Path, at: str, killed: tuple[str, int] = ("never", 0)) -> int:
     arguments = ["serve", "-q", "--at", at, "--fast-forward", "6h"]
     command = [sys.executable, "-c", _CHILD, killed[0], str(killed[1]), "counts.json", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True).returncode
+    # Of its own: what another run had rendered would not be written again, and the boundaries would be others.
+    caches = {"FLEETFORM_CACHE_DIR": str(folder / ".fleetform" / "cache")}
+    return subprocess.run(command, cwd=folder, capture_output=True, env={**os.environ, **caches}).returncode
 
 
 def _files(folder: Path) -> dict[str, str]:
