@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from fleetform.clusters.inventory import Entry, Known, ObjectRef
+from fleetform.clusters.listing import Live
 from fleetform.clusters.work import ClusterKey, Clusters, Outcome, Work
 from fleetform.model.results.decisions import PluginKey
 from fleetform.observe.applied import AppliedObserver, _verdict
 from fleetform.outside.errors import OutsideError
 from fleetform.outside.kubernetes.access import Access, AccessError
-from fleetform.outside.kubernetes.errors import BusyError
+from fleetform.outside.kubernetes.errors import BusyError, DeniedError, ObjectError
 from fleetform.ports.observing import Applied, CheckedObject, Delivered, Verdict
 
 NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
@@ -52,9 +53,14 @@ FAILED = live(JOB, conditions=condition("Failed", message="no disk"))
 WAITING = live(WEB, replicas=1)
 
 
-def judged(found: Mapping[ObjectRef, Any], *checks: CheckedObject, applied: str = "d1") -> Verdict:
+def judged(
+    found: Mapping[ObjectRef, Any],
+    *checks: CheckedObject,
+    applied: str = "d1",
+    untold: Mapping[ObjectRef, ObjectError] | None = None,
+) -> Verdict:
     objects = {WEB: Entry("apps/v1"), HOOK: Entry("batch/v1", hook=True), JOB: Entry("batch/v1")}
-    return _verdict(Known(objects, applied=applied), found, checks, NOW)
+    return _verdict(Known(objects, applied=applied), Live(found, untold or {}), checks, NOW)
 
 
 @pytest.mark.parametrize(
@@ -73,6 +79,29 @@ def test_a_plugin_is_as_well_as_the_worst_of_its_objects(
     found: Mapping[ObjectRef, Any], health: str, message: str
 ) -> None:
     assert judged(found) == Verdict(health, message)  # type: ignore[arg-type]
+
+
+def test_what_the_cluster_does_not_tell_of_is_unknown_unless_something_else_has_failed() -> None:
+    denied = DeniedError("jobs may not be listed", 403)
+    without_job = {WEB: SOUND[WEB]}
+    unknown = Verdict("Unknown", "Job web/load: jobs may not be listed", hint=denied.hint)
+    assert judged(without_job, untold={JOB: denied}) == unknown
+    assert judged({WEB: WAITING}, untold={JOB: denied}) == unknown, "what to do about it is told first"
+    assert judged({JOB: FAILED}, untold={WEB: denied}).health == "Failed"
+    assert judged(without_job, CheckedObject("Deployment", "web"), untold={JOB: denied}) == Verdict("Healthy")
+
+
+def test_what_flux_installs_from_must_be_seen_to_tell_whether_it_has_done_so() -> None:
+    source = ObjectRef("source.toolkit.fluxcd.io", "GitRepository", "web", "repo")
+    kustomization = ObjectRef("kustomize.toolkit.fluxcd.io", "Kustomization", "web", "all")
+    done = live(kustomization, conditions=condition("Ready"))
+    done["spec"] = {"sourceRef": {"kind": "GitRepository", "name": "repo"}}
+    known = Known({kustomization: Entry("kustomize.toolkit.fluxcd.io/v1")}, applied="d1")
+    assert _verdict(known, Live({kustomization: done}, {}), (), NOW) == Verdict("Healthy")
+    denied = {source: DeniedError("repositories may not be listed", 403)}
+    assert _verdict(known, Live({kustomization: done}, denied), (), NOW) == Verdict(
+        "Unknown", f"{kustomization}: {source}: repositories may not be listed"
+    )
 
 
 def test_nothing_is_told_of_a_plugin_that_was_never_applied_whole() -> None:
@@ -230,6 +259,16 @@ def test_a_cluster_that_cannot_be_asked_is_unknown_for_a_while(
     watch.after(0, answer(web="Healthy"))
     found = watch.after(30, Outcome(error=error))
     assert found == {KEY: Verdict("Unknown", error.message, watch.now + again, reachable)}
+
+
+def test_a_cluster_that_does_not_tell_of_some_kind_is_asked_less_and_less_often() -> None:
+    """Until it tells again; what it told of others counts."""
+    watch, denied = Watch(), Verdict("Unknown", "jobs may not be listed", hint="grant it")
+    assert watch.after(0, Outcome({KEY: denied}))[KEY].look_at == watch.now + SOON
+    assert watch.after(5, Outcome({KEY: denied}))[KEY].look_at == watch.now + 2 * SOON
+    assert watch.after(10, Outcome({KEY: denied}))[KEY].look_at == watch.now + 4 * SOON
+    assert watch.after(20, answer(web="Failed"))[KEY].look_at == watch.now + SOON
+    assert watch.after(5, Outcome({KEY: denied}))[KEY].look_at == watch.now + SOON
 
 
 def test_what_nobody_asks_about_any_more_is_forgotten() -> None:

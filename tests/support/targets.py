@@ -65,6 +65,29 @@ def config(name: str = "web", **data: str) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
 
 
+def custom(group: str, scope: str = "Namespaced") -> tuple[dict[str, Any], dict[str, Any]]:
+    """A kind and an object of it."""
+    kind = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"things.{group}"},
+        "spec": {
+            "group": group,
+            "scope": scope,
+            "names": {"kind": "Thing", "plural": "things"},
+            "versions": [
+                {
+                    "name": "v1",
+                    "served": True,
+                    "storage": True,
+                    "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
+                }
+            ],
+        },
+    }
+    return kind, {"apiVersion": f"{group}/v1", "kind": "Thing", "metadata": {"name": "one"}, "spec": {"size": 1}}
+
+
 def flux_kind(target: Target, plural: str) -> None:
     """Has the cluster serve a kind of helm-controller."""
     crd = (flux_crds() / f"helm.toolkit.fluxcd.io_{plural}.yaml").read_text(encoding="utf-8")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from fleetform.clusters.inventory import KIND, Entry, Known, ObjectRef, known_from, ref_of
 from fleetform.clusters.ownership import PLUGIN, Manifest
 from fleetform.outside.kubernetes.client import Client
-from fleetform.outside.kubernetes.errors import DeniedError, MissingError, NoKindError
+from fleetform.outside.kubernetes.errors import DeniedError, MissingError, NoKindError, ObjectError
 from fleetform.outside.kubernetes.resources import Resource
 
 # More plugins than these are not named one by one.
@@ -24,9 +25,14 @@ def inventories(client: Client, labels: Collection[str] | None, namespaces: Iter
     return {label: known_from(found) for label, found in parts.items() if labels is None or label in labels}
 
 
-def live_objects(
-    client: Client, known: Mapping[str, Known], metadata_only: Collection[str] | None = None
-) -> dict[ObjectRef, Manifest]:
+class Live(NamedTuple):
+    """What is there of what plugins have, and of which objects the cluster does not say whether they are, and why."""
+
+    there: Mapping[ObjectRef, Manifest]
+    untold: Mapping[ObjectRef, ObjectError]
+
+
+def live_objects(client: Client, known: Mapping[str, Known], metadata_only: Collection[str] | None = None) -> Live:
     """What is there of what some plugins have. Of some kinds, or of all (None), only their metadata is asked for."""
     kinds: dict[tuple[str, str], list[ObjectRef]] = {}
     for each in known.values():
@@ -34,6 +40,7 @@ def live_objects(
             if not entry.hook:
                 kinds.setdefault((entry.version, ref.kind), []).append(ref)
     found: dict[ObjectRef, Manifest] = {}
+    untold: dict[ObjectRef, ObjectError] = {}
     selector = _selector(known.keys())
     for (version, kind), refs in sorted(kinds.items()):
         try:
@@ -45,7 +52,9 @@ def live_objects(
                 found[ref_of(whole)] = whole
         except NoKindError:
             continue
-    return found
+        except ObjectError as error:
+            untold.update((ref, error) for ref in refs if ref not in found)
+    return Live(found, untold)
 
 
 def wanted(known: Known) -> Iterator[tuple[ObjectRef, Entry]]:

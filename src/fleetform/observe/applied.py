@@ -9,11 +9,11 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 
 from fleetform.clusters.inventory import Known, ObjectRef
-from fleetform.clusters.listing import inventories, live_objects, wanted
+from fleetform.clusters.listing import Live, inventories, live_objects, wanted
 from fleetform.clusters.ownership import Manifest, label_of
 from fleetform.clusters.work import ClusterKey, Clusters, Waiting
 from fleetform.model.results.decisions import PluginKey
-from fleetform.observe.flux_revisions import is_of_older_revision
+from fleetform.observe.flux_revisions import is_of_older_revision, source_of
 from fleetform.observe.object_health import WITHOUT_STATUS, ObjectHealth, health_of
 from fleetform.outside.kubernetes.access import Access, AccessError
 from fleetform.outside.kubernetes.client import Client
@@ -36,6 +36,11 @@ class _Cluster:
     due: datetime | None = None
     asking: _Asked = frozenset()
     refusals: int = 0
+
+    def put_off(self, now: datetime, pause: timedelta | None = None) -> None:
+        """It answered nothing of use: it is asked less and less often, unless it is known when to ask again."""
+        pause = pause if pause is not None else min(_SOON * (1 << min(self.refusals, 8)), _LONGEST)
+        self.due, self.refusals = now + pause, self.refusals + 1
 
 
 class AppliedObserver:
@@ -91,12 +96,14 @@ class AppliedObserver:
             message, hint = outcome.error.message, outcome.error.hint
             silent = Verdict("Unknown", message, reachable=not outcome.unreachable, hint=hint)
             known.verdicts = dict.fromkeys(asked, silent)
-            pause = _LATER if outcome.unreachable else min(_SOON * (1 << min(known.refusals, 8)), _LONGEST)
-            known.due, known.refusals = now + pause, known.refusals + 1
+            known.put_off(now, _LATER if outcome.unreachable else None)
             return
-        known.refusals = 0
         judged: Mapping[PluginKey, Verdict] = outcome.answer
         known.verdicts = {(key, hash_): judged.get(key, Verdict("Unknown")) for key, hash_ in asked}
+        if any(each.hint for each in known.verdicts.values()):
+            known.put_off(now)
+            return
+        known.refusals = 0
         if all(each.health == "Healthy" for each in known.verdicts.values()):
             known.due = now + _LATER
 
@@ -111,10 +118,8 @@ def _judged(plugins: Mapping[PluginKey, Applied], client: Client) -> Waiting[dic
     return {key: _verdict(known.get(label, Known()), live, plugins[key].checks, now) for label, key in labels.items()}
 
 
-def _verdict(
-    known: Known, live: Mapping[ObjectRef, Manifest], checks: Sequence[CheckedObject], now: datetime
-) -> Verdict:
-    """The worst of its objects: failed before under way before healthy."""
+def _verdict(known: Known, live: Live, checks: Sequence[CheckedObject], now: datetime) -> Verdict:
+    """The worst of its objects: failed before what the cluster does not tell before under way before healthy."""
     if not known.applied:
         return Verdict("Unknown", "its inventory is not there")
     under_way: Verdict | None = None
@@ -122,18 +127,26 @@ def _verdict(
     missing = [each for each in checks if not any(_is_meant(each, ref) for ref in counted)]
     if missing:
         return Verdict("Unknown", f"{missing[0].kind} {missing[0].name}, which its health depends on, is not of it")
+    untold: Verdict | None = None
     for ref in counted:
-        there = live.get(ref)
+        error = live.untold.get(ref)
+        if error is not None:
+            untold = untold or Verdict("Unknown", f"{ref}: {error.message}", hint=error.hint)
+            continue
+        there = live.there.get(ref)
         health = _health(there, live, now) if there is not None else ObjectHealth("Progressing", "it is missing")
         if health.level == "Failed":
             return Verdict("Failed", f"{ref}: {health.message}")
         if health.level == "Progressing" and under_way is None:
             under_way = Verdict("Unknown", f"{ref}: {health.message}")
-    return under_way or Verdict("Healthy")
+    return untold or under_way or Verdict("Healthy")
 
 
-def _health(there: Manifest, live: Mapping[ObjectRef, Manifest], now: datetime) -> ObjectHealth:
-    if is_of_older_revision(there, live):
+def _health(there: Manifest, live: Live, now: datetime) -> ObjectHealth:
+    source = source_of(there)
+    if source is not None and source in live.untold:
+        return ObjectHealth("Progressing", f"{source}: {live.untold[source].message}")
+    if is_of_older_revision(there, live.there):
         return ObjectHealth("Progressing", "Flux has not taken what its source has now")
     return health_of(there, now)
 

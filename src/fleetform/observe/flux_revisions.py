@@ -17,7 +17,7 @@ _REFERENCES = {"Kustomization": "sourceRef", "HelmRelease": "chartRef"}
 
 def is_of_older_revision(live: Mapping[str, Any], all_: Mapping[ObjectRef, Mapping[str, Any]]) -> bool:
     """Whether what an object of Flux says is about another revision than its source has now."""
-    reference = _source_of(live)
+    reference = source_of(live)
     source = all_.get(reference) if reference is not None else None
     if source is None:
         return False
@@ -29,7 +29,8 @@ def is_of_older_revision(live: Mapping[str, Any], all_: Mapping[ObjectRef, Mappi
     return bool(status.get("lastAttemptedRevisionDigest") != revision.rpartition("@")[2])
 
 
-def _source_of(live: Mapping[str, Any]) -> ObjectRef | None:
+def source_of(live: Mapping[str, Any]) -> ObjectRef | None:
+    """What an object of Flux installs from, if that has a version of its own."""
     group = str(live.get("apiVersion", "")).rpartition("/")[0]
     if not group.endswith(".toolkit.fluxcd.io") or live.get("kind") not in _REFERENCES:
         return None

@@ -12,35 +12,12 @@ from fleetform.clusters.ownership import OWNER, PLUGIN
 from fleetform.deliver.kubernetes.apply import ClusterApply
 from fleetform.outside.errors import OutsideError
 from fleetform.outside.kubernetes.client import Client
-from support.targets import KEY, OTHER, Stopping, Target, config
+from support.targets import KEY, OTHER, Stopping, Target, config, custom
 from support.waiting import finished
 
 
 def ref(name: str, target: Target) -> ObjectRef:
     return ObjectRef("", "ConfigMap", target.namespace, name)
-
-
-def custom(group: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A kind and an object of it."""
-    kind = {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"things.{group}"},
-        "spec": {
-            "group": group,
-            "scope": "Namespaced",
-            "names": {"kind": "Thing", "plural": "things"},
-            "versions": [
-                {
-                    "name": "v1",
-                    "served": True,
-                    "storage": True,
-                    "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
-                }
-            ],
-        },
-    }
-    return kind, {"apiVersion": f"{group}/v1", "kind": "Thing", "metadata": {"name": "one"}, "spec": {"size": 1}}
 
 
 def test_objects_are_applied_into_the_releases_namespace_and_say_whose_they_are(target: Target) -> None:
@@ -178,6 +155,22 @@ def test_a_kind_that_the_cluster_does_not_have_may_come_later(target: Target) ->
     (problem,) = target.apply(thing)
     assert not problem.refused
     assert "Thing" in problem.message
+
+
+@pytest.mark.rule("B22")
+@pytest.mark.parametrize("scope", ["Namespaced", "Cluster"])
+def test_an_object_whose_kind_came_later_stays_once_it_is_there(target: Target, scope: str) -> None:
+    """Until then nobody knows whether it is in a namespace: what was noted of it as if it were is no other object."""
+    group = f"{uuid4().hex[:8]}.example.com"
+    kind, thing = custom(group, scope)
+    assert [each.refused for each in target.apply(config(), thing)] == [False]
+    target.client.apply(kind)
+    target.kubectl("wait", "--for=condition=Established", f"crd/things.{group}")
+    namespace = target.namespace if scope == "Namespaced" else ""
+    for _ in range(2):
+        assert target.apply(config(), thing) == []
+        assert target.get("Thing", "one", thing["apiVersion"], namespace) is not None
+        assert target.known() == {ref("web", target), ObjectRef(group, "Thing", namespace, "one")}
 
 
 def test_stopped_at_any_write_and_applied_again_it_ends_the_same_and_forgets_nothing(target: Target) -> None:

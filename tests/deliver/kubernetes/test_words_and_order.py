@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from fleetform.clusters.inventory import Entry, Known, ObjectRef
+from fleetform.clusters.listing import Live
 from fleetform.clusters.ownership import Manifest, marked
 from fleetform.clusters.work import Clusters
 from fleetform.deliver.kubernetes.apply import ApplyOptions
@@ -34,6 +35,7 @@ from fleetform.outside.kubernetes.errors import (
     InvalidError,
     MissingError,
     NoKindError,
+    NotServedError,
     ObjectError,
 )
 from fleetform.ports.delivery import UNDER_WAY, Note, Parcel
@@ -167,6 +169,11 @@ GRANT = "grant the account of the cluster's kubeconfig what it needs, or leave t
             "look at the webhook that it names: the cluster takes no such object without it",
             False,
         ),
+        (
+            NotServedError("service unavailable", 503),
+            "look at the APIService of its group, and at the service which that names",
+            False,
+        ),
         (MissingError("gone", 404), "", False),
     ],
 )
@@ -284,7 +291,7 @@ def test_drift_is_what_is_missing_and_what_others_have_now() -> None:
         {gone: Entry("apps/v1"), hook: Entry("apps/v1", hook=True), REF: Entry("apps/v1"), unchanged: Entry("apps/v1")},
         {REF: fields(6), gone: fields(1)},
     )
-    there = {unchanged: manifest("Deployment"), REF: live(entry("kubectl-edit", f0={}))}
+    there = Live({unchanged: manifest("Deployment"), REF: live(entry("kubectl-edit", f0={}))}, {})
     lost, *more = _found(known, there)
     assert lost == Found("Deployment web/gone", missing=True)
     (changed,) = more

@@ -14,6 +14,7 @@ from fleetform.outside.kubernetes.errors import (
     HeldUpError,
     InvalidError,
     MissingError,
+    NotServedError,
     ObjectError,
     ServerError,
     UnauthorizedError,
@@ -43,7 +44,11 @@ CONVERSION = "conversion webhook for x.dev/v1, Kind=X failed: Post: connection r
         (500, CONVERSION, HeldUpError, ObjectError),
         (502, "bad gateway", BusyError, ServerError),
         (503, "starting", BusyError, ServerError),
-        (504, "timeout", BusyError, ServerError),
+        (503, "service unavailable", NotServedError, ObjectError),
+        (503, "error trying to reach service: dial tcp 10.0.0.1:443:\nrefused", NotServedError, ObjectError),
+        (503, "503 Service Unavailable", BusyError, ServerError),
+        (503, "the service unavailable", BusyError, ServerError),
+        (504, "service unavailable", BusyError, ServerError),
     ],
 )
 def test_an_error_is_about_an_object_or_about_the_connection(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple
 
@@ -114,7 +114,7 @@ class ClusterApply:
                 return problems
         ran = {ref: entry for ref, entry in coming.objects.items() if entry.hook and (ref in hooks or not new)}
         gone = {ref: entry for ref, entry in coming.objects.items() if ref not in now and ref not in ran}
-        left, problems = self._remove(key, gone)
+        left, problems = self._remove(key, gone, now.keys())
         inventory.write(Known({**ran, **now, **left}, fields, applied=digest, hooked=digest if release.before else ""))
         return problems
 
@@ -150,7 +150,8 @@ class ClusterApply:
         version, kind = manifest["apiVersion"], manifest["kind"]
         try:
             namespaced = self._client.resource(version, kind).namespaced
-        except NoKindError:
+        except ObjectError:
+            # Applying it says what is wrong.
             namespaced = brought.get((version.rpartition("/")[0], kind), True)
         metadata = dict(manifest["metadata"])
         if namespaced:
@@ -220,9 +221,9 @@ class ClusterApply:
     # ---- Removing
 
     def _remove(
-        self, key: PluginKey, objects: Mapping[ObjectRef, Entry]
+        self, key: PluginKey, objects: Mapping[ObjectRef, Entry], stays: Collection[ObjectRef] = ()
     ) -> tuple[dict[ObjectRef, Entry], list[Problem]]:
-        """What could not be removed and stays in the inventory, and why."""
+        """Removes objects, but not what stays. What could not be removed and is kept in the inventory, and why."""
         left: dict[ObjectRef, Entry] = {}
         problems: list[Problem] = []
         gone: list[Manifest] = [
@@ -232,7 +233,7 @@ class ClusterApply:
         for each in removal_order(gone):
             ref = ref_of(each)
             try:
-                self._remove_one(key, each)
+                self._remove_one(key, each, stays)
             except NoKindError:
                 # The kind itself is gone, and its objects with it.
                 continue
@@ -241,10 +242,13 @@ class ClusterApply:
                 problems.append(problem_of(ref, error))
         return left, problems
 
-    def _remove_one(self, key: PluginKey, each: Mapping[str, Any]) -> None:
+    def _remove_one(self, key: PluginKey, each: Mapping[str, Any], stays: Collection[ObjectRef]) -> None:
         """Only what is still ours, and only the very object that was looked at."""
         ref = ref_of(each)
         resource = self._client.resource(each["apiVersion"], ref.kind)
+        if not resource.namespaced and ref._replace(namespace="") in stays:
+            # It was noted before its kind was there, when it was taken for one in a namespace.
+            return
         live = self._client.get(resource, ref.namespace, ref.name)
         if live is None or not is_ours(live, key) or is_kept(live):
             return

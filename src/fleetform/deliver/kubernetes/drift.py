@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from fleetform.clusters.fields import lost_fields
-from fleetform.clusters.inventory import Known, ObjectRef
-from fleetform.clusters.listing import inventories, live_objects, wanted
-from fleetform.clusters.ownership import Manifest
+from fleetform.clusters.inventory import Known
+from fleetform.clusters.listing import Live, inventories, live_objects, wanted
 from fleetform.clusters.work import Waiting
 from fleetform.outside.kubernetes.client import Client
 
@@ -33,10 +32,12 @@ def look_for_drift(client: Client, namespace: str) -> Waiting[Mapping[str, Seque
     return {label: _found(each, live) if not each.applying else () for label, each in known.items()}
 
 
-def _found(known: Known, live: Mapping[ObjectRef, Manifest]) -> list[Found]:
+def _found(known: Known, live: Live) -> list[Found]:
     found = []
     for ref, _ in wanted(known):
-        there = live.get(ref)
+        if ref in live.untold:
+            continue
+        there = live.there.get(ref)
         if there is None:
             found.append(Found(str(ref), missing=True))
             continue

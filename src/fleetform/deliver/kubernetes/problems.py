@@ -14,7 +14,6 @@ from fleetform.model.results.decisions import PluginKey
 from fleetform.outside.kubernetes.errors import (
     ConflictError,
     DeniedError,
-    HeldUpError,
     InvalidError,
     NoKindError,
     ObjectError,
@@ -47,8 +46,7 @@ def problem_of(ref: ObjectRef, error: ObjectError) -> Problem:
         immutable = "immutable" in error.message
         hint = "a field of it cannot be changed: delete the object, and it is created again" if immutable else ""
         return Problem(ref, error.message, hint or "the cluster refuses it as it is rendered", refused=True)
-    hint = "look at the webhook that it names: the cluster takes no such object without it"
-    return Problem(ref, error.message, hint if isinstance(error, HeldUpError) else error.hint)
+    return Problem(ref, error.message, error.hint)
 
 
 def belongs_to_another(ref: ObjectRef, live: Manifest, key: PluginKey) -> Problem | None:

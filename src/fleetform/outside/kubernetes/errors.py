@@ -6,6 +6,7 @@ the other kind would meet every object, so they pass to who asked for the work."
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 import msgspec
@@ -62,7 +63,19 @@ class InvalidError(ObjectError):
 
 
 class HeldUpError(ObjectError):
-    """Not this object now: a webhook that the server asks about its kind does not answer. Nothing was written."""
+    """Not this object now: what the server asks about its kind does not answer. Nothing was written."""
+
+    def __init__(self, message: str, status: int = 0, reason: str = "", causes: tuple[Cause, ...] = ()) -> None:
+        super().__init__(message, status, reason, causes)
+        self.hint = "look at the webhook that it names: the cluster takes no such object without it"
+
+
+class NotServedError(HeldUpError):
+    """The kind belongs to an aggregated API, and what serves that is down; everything else of the server answers."""
+
+    def __init__(self, message: str, status: int = 0, reason: str = "", causes: tuple[Cause, ...] = ()) -> None:
+        super().__init__(f"what serves this kind on the cluster does not answer: {message}", status, reason, causes)
+        self.hint = "look at the APIService of its group, and at the service which that names"
 
 
 class UnauthorizedError(ServerError):
@@ -114,6 +127,8 @@ class Status(Struct):
 
 _status = msgspec.json.Decoder(Status)
 _WEBHOOK_FAILED = ("failed calling webhook", "conversion webhook for")
+# What answers in the place of an aggregated API that is down, to the letter: proxies before a server say it otherwise.
+_AGGREGATED_IS_DOWN = re.compile(r"service unavailable|error trying to reach service: .*", re.DOTALL)
 _EXPIRED = ("Expired", "ResourceVersionTooLarge")
 
 
@@ -146,6 +161,8 @@ def error_of_status(status: Status, code: int, retry_after: str | None = None) -
         return InvalidError(message, code, status.reason, causes)
     if code == 500 and any(each in message for each in _WEBHOOK_FAILED):
         return HeldUpError(message, code, status.reason, causes)
+    if code == 503 and _AGGREGATED_IS_DOWN.fullmatch(message):
+        return NotServedError(message, code, status.reason, causes)
     if code in (429, 500, 502, 503, 504):
         after = details.retry_after_seconds
         if retry_after is not None and retry_after.isdigit():
