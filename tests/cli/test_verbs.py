@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from fleetform.cli.main import VERBS
 from fleetform.cli.progress import progress
 from fleetform.cli.terminal import guarded
 from fleetform.syntax.yaml_in import read_one
@@ -321,7 +323,14 @@ def test_version_is_printed_in_both_ways(run: Runner) -> None:
     assert run("version", "-o", "json").json["kind"] == "Version"
 
 
-@pytest.mark.parametrize("verb", ["completion", "convert", "diff", "explain", "get", "init", "validate", "version"])
+def test_help_names_every_exit_code_that_the_reference_does(run: Runner, root: Path) -> None:
+    page = (root / "docs/reference/cli.md").read_text(encoding="utf-8").split("\n## Exit codes\n")[1].split("\n## ")[0]
+    codes = re.findall(r"^\| (\d+) \|", page, re.MULTILINE)
+    shown = run("-h").out.split("Exit codes:")[1]
+    assert re.findall(r"(\d+) [a-z]", shown) == codes
+
+
+@pytest.mark.parametrize("verb", sorted(VERBS))
 def test_every_verb_has_help_with_an_example(run: Runner, verb: str) -> None:
     result = run(verb, "-h")
     assert (result.code, "Example" in result.out) == (0, True)

@@ -50,7 +50,7 @@ Examples:
 
 \b
 Exit codes: 0 success; 1 findings, differences or not found; 2 usage or invalid input; 3 denied or blocked;
-4 unavailable; 130 interrupted.
+4 unavailable, try again; 5 timed out waiting; 70 a bug in Fleetform; 130 interrupted.
 """
 
 
