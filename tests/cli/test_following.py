@@ -13,8 +13,8 @@ from cli.test_rollout import Desk, upgrading
 from fleetform.app.errors import NoAnswerError
 from fleetform.app.rollout import Person, Rollouts
 from fleetform.app.scope import Scope
-from fleetform.cli.following import Follower, Standing, is_over, missing_text
-from fleetform.cli.rollout_view import cause_text, status_lines
+from fleetform.cli.rollout.following import Follower, Standing, is_over, missing_text
+from fleetform.cli.rollout.view import cause_text, status_lines
 from fleetform.cli.text import Painter
 from fleetform.loop.deciding import decided
 from fleetform.outside.control_plane import ServerError

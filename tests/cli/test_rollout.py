@@ -221,6 +221,35 @@ def test_the_list_has_what_runs_and_what_ended(desk: Callable[[Folder], Desk]) -
     assert at.ask("get", "rollouts", "-o", "name").out.splitlines() == [f"rollout/{each['name']}" for each in items]
 
 
+def test_the_list_of_a_cluster_has_rollouts_of_what_is_there(desk: Callable[[Folder], Desk]) -> None:
+    plugin = "{pluginDefinition: {name: certs}, releaseName: other}"
+    other = manifest("PluginPreset", "other", f"{{clusterSelector: {{clusterNames: [eu-1]}}, plugin: {plugin}}}")
+    at = desk(installed(other=other))
+    assert {each["preset"] for each in at.ask("rollout", "list", "-o", "json").json["items"]} == {"certs", "other"}
+    for narrow, presets in (
+        (("-c", "eu-1"), {"certs", "other"}),
+        (("-c", "eu-2"), {"certs"}),
+        (("-l", "tier=qa"), {"certs"}),
+        (("-l", "tier=none"), set()),
+    ):
+        for question in (("rollout", "list"), ("get", "rollouts")):
+            items = at.ask(*question, *narrow, "-o", "json").json["items"]
+            assert {each.get("status", each)["preset"] for each in items} == presets
+
+
+@pytest.mark.rule("S50")
+@pytest.mark.parametrize("flag", ["-c", "-l"])
+@pytest.mark.parametrize(
+    "verb", ["status", "approve --stage s", "pause", "resume", "abort", "rollback --yes", "retry", "start --supersede"]
+)
+def test_a_rollout_is_one_on_all_its_clusters(desk: Callable[[Folder], Desk], verb: str, flag: str) -> None:
+    """Whoever says one cluster believes that no other is touched."""
+    at = desk(upgrading())
+    before = at.folder.known
+    found = at.ask("rollout", *verb.split(), at.name, flag, "eu-1")
+    assert (found.code, f"drop {flag}" in found.err, at.folder.known) == (2, True, before)
+
+
 def test_a_state_that_somebody_else_wrote_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
     from fleetform.app.errors import StateChangedError
 

@@ -336,6 +336,16 @@ def test_every_verb_has_help_with_an_example(run: Runner, verb: str) -> None:
     assert (result.code, "Example" in result.out) == (0, True)
 
 
+@pytest.mark.parametrize("group", ["catalog", "rollout", "transform"])
+def test_every_verb_of_a_group_has_help_with_an_example_and_is_told_whole_in_its_list(run: Runner, group: str) -> None:
+    listed = run(group, "-h").out.split("Commands:\n")[1].split("\n\n")[0].splitlines()
+    assert listed
+    assert not [line for line in listed if line.endswith("...")]
+    for line in listed:
+        result = run(group, line.split()[0], "-h")
+        assert (result.code, "Example" in result.out) == (0, True), line
+
+
 def test_a_state_file_brings_stamps_that_settle_ties(run: Runner) -> None:
     run.write(
         overrides=documents(

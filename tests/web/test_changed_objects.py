@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from fleetform.cli.rollout_view import span_text
+from fleetform.cli.rollout.view import span_text
 from fleetform.model.answers.planning import ObjectChange
 from loop.test_control import STAGES
 from support.api import ServedPlane

@@ -34,6 +34,7 @@ def command() -> None:
 
 @command.command(
     name="fetch",
+    short_help="Read catalogs into the cache.",
     epilog="""\b
 Examples:
   fleetform catalog fetch -A             every source of every catalog
@@ -75,6 +76,7 @@ def fetch(flags: Flags, names: tuple[str, ...], due: bool) -> int:
 
 @command.command(
     name="feed",
+    short_help="Write all versions as files that Renovate reads.",
     epilog="""\b
 Example:
   fleetform catalog feed --fetch -n acme --output-dir public/feed

@@ -11,7 +11,7 @@ from fleetform.app.plan import plan_answer
 from fleetform.app.scope import other_organizations_hint
 from fleetform.cli.options import Flags, shared_flags
 from fleetform.cli.progress import progress
-from fleetform.cli.rollout_view import span_text
+from fleetform.cli.rollout.view import span_text
 from fleetform.cli.terminal import width_of
 from fleetform.cli.text import Painter, count, table
 from fleetform.cli.waiting import due_text, few, gate_lines

@@ -167,7 +167,13 @@ def command(
     return 1 if any(each.severity == "error" for each in answer.diagnostics) else 0
 
 
-@command.command("apply")
+@command.command(
+    "apply",
+    epilog="""\b
+Example:
+  fleetform transform apply -e export -t transform --output-dir out
+""",
+)
 @_options(_EXPORT, _TRANSFORM)
 @click.option("--output-dir", default="output", show_default=True, metavar="DIR", help="Where to write.")
 @_options(_OUTPUT, _QUIET)
@@ -198,14 +204,28 @@ def apply(export_dir: str, transform_dir: str, output_dir: str, output: str, qui
     return 1 if answer.diagnostics else 0
 
 
-@command.command("list-plugins")
+@command.command(
+    "list-plugins",
+    short_help="Which plugins a run has, in run order.",
+    epilog="""\b
+Example:
+  fleetform transform list-plugins -p plugins
+""",
+)
 @_options(_PLUGIN_DIR, _OUTPUT)
 def list_plugins(plugin_dir: str | None, output: str) -> int:
     """Which plugins a run has, in run order, and those that only run where a preset names them."""
     return _list(plugin_dir, output, _print_plugins)
 
 
-@command.command("optionals")
+@command.command(
+    "optionals",
+    short_help="Which options plugins take.",
+    epilog="""\b
+Example:
+  fleetform transform optionals -p plugins -o json
+""",
+)
 @_options(_PLUGIN_DIR, _OUTPUT)
 def optionals(plugin_dir: str | None, output: str) -> int:
     """Which options plugins take, by --optional-flags or --flags-file."""

@@ -25,19 +25,23 @@ from fleetform.syntax.times import time_text
 
 
 def rollout_answers(fleet: Fleet, scope: Scope) -> list[RolloutAnswer]:
-    """By organization and owner, the oldest first."""
+    """By organization and owner, the oldest first; of some clusters, those of owners that have plugins there."""
     waits = Waits(fleet)
     found = [
         _answer(fleet, waits, owner, rollout)
         for owner in fleet.plan.owners
-        if scope.holds(owner.change.owner)
+        if scope.holds(owner.change.owner) and _is_on(fleet, owner, scope)
         for rollout in rollouts_of(fleet, owner)
     ]
     known = {each.change.owner for each in fleet.plan.owners}
-    for ref, rollouts in sorted(fleet.state.rollouts.rollouts.items()):
+    for ref, rollouts in sorted(fleet.state.rollouts.rollouts.items() if not scope.narrowed else ()):
         # Of owners that are gone.
         found += [_answer(fleet, waits, None, each) for each in rollouts if scope.holds(ref) and ref not in known]
     return sorted(found, key=lambda each: (each.organization, each.preset, each.created, each.name))
+
+
+def _is_on(fleet: Fleet, owner: OwnerPlan, scope: Scope) -> bool:
+    return not scope.narrowed or any(scope.holds_plugin(fleet, step.key) for step in owner.steps)
 
 
 def list_rollouts(fleet: Fleet, scope: Scope) -> Iterator[ListedRollout]:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import click
 
 from fleetform.app.errors import NoAnswerError
-from fleetform.cli.rollout_view import cause_text, progress_text, status_lines
+from fleetform.cli.rollout.view import cause_text, progress_text, status_lines
 from fleetform.cli.terminal import moves_cursor, own
 from fleetform.cli.text import Painter, cut
 from fleetform.model.answers.planning import RolloutAnswer
