@@ -140,6 +140,20 @@ def test_failures_are_told_by_their_cause_and_not_by_their_cluster() -> None:
     assert any("30 clusters" in line and "c00, c01" in line for line in lines)
 
 
+@pytest.mark.rule("B33")
+def test_failures_that_are_alike_are_told_as_one_cause() -> None:
+    found = plane()
+    policy = found.files.files["policy.yaml"]
+    found.files.files["policy.yaml"] = policy.replace("maxConcurrency: 1", "maxConcurrency: 100%, maxFailures: 100%")
+    for number, cluster in enumerate(("eu-1", "us-1")):
+        found.health.says[cluster, "1.0.0"] = "Failed"
+        found.health.messages[cluster] = f"{cluster}: {number + 3} of 9 pods are down"
+    found.wait(hours=9)
+    item, _ = standing(found)
+    failed = [each for each in item.causes if each.state == "Failed"]
+    assert [(each.message, each.names) for each in failed] == [("<cluster>: … of 9 pods are down", ["eu-1", "us-1"])]
+
+
 def test_a_rollout_that_leads_nowhere_any_more_and_one_that_somebody_asked_about_read_well() -> None:
     found = installed()
     upgraded(found)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from fleetform.load.state import StateFile
+from fleetform.ports.state import Rejection
 from fleetform.syntax.times import time_text
 from support.command import Result, Runner
 from support.repositories import PLAIN_GIT, Repository
@@ -165,6 +167,19 @@ def test_a_rollback_returns_what_was_started_until_a_newer_change(desk: Callable
     assert at.folder.gates("eu-1") == ["rejected"], "a restart does not clear it"
     at.folder.edit(certs=NEW + "---\n" + definition("1.2.0"))
     assert at.folder.go() == ["qa-1"]
+
+
+def test_what_waits_after_a_failed_version_says_that_it_is_what_is_asked_for(
+    desk: Callable[[Folder], Desk],
+) -> None:
+    folder = installed()
+    folder.edit(certs=NEW, preset=preset(version="1.1.0"))
+    folder.known = replace(folder.known, rejected=(Rejection(folder.rollout.owner, "1.1.0"),))
+    folder.go()
+    at = desk(folder)
+    assert "rejected" in folder.gates("eu-1")
+    item = at.ask("rollout", "list", "-o", "json").json["items"][-1]
+    assert (item["phase"], item["from"], item["to"]) == ("Pending", "1.0.0", "1.1.0")
 
 
 @pytest.mark.rule("R2-39")

@@ -76,6 +76,36 @@ def test_once_with_invalid_files_changes_nothing_and_says_what_is_wrong(fleet: R
 
 
 @pytest.mark.rule("S49")
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_errors_are_said_even_if_it_is_to_be_quiet(fleet: Runner, form: str) -> None:
+    quiet = fleet("serve", "-q", "--once", "--log-format", form)
+    assert (quiet.code, quiet.err) == (0, "")
+    preset = (fleet.folder / "preset.yaml").read_text()
+    (fleet.folder / "preset.yaml").write_text(preset.replace("clusterSelector", "clusterSelektor"))
+    result = fleet("serve", "-q", "--once", "--log-format", form)
+    assert result.code == 2
+    assert "the fleet stays as it was" in result.err
+    assert "preset.yaml:7: spec has no field clusterSelektor" in result.err
+
+
+@pytest.mark.rule("S49")
+def test_once_says_by_its_exit_code_that_something_could_not_be_delivered(fleet: Runner) -> None:
+    in_the_way = fleet.folder / "out" / "acme"
+    in_the_way.parent.mkdir()
+    in_the_way.write_text("a file where the folder should be")
+    result = fleet("serve", "-q", "--once", "--at", "2026-11-01T12:00:00Z", "--log-format", "json")
+    assert result.code == 4
+    [line] = [json.loads(each) for each in result.err.splitlines()]
+    assert (line["event"], line["level"], line["organizations"]) == ("CannotDeliver", "error", ["acme"])
+    assert (line["clusters"], line["names"]) == (1, ["eu-2"])
+    [change] = line["changeIds"]
+    assert change.startswith("c1:")
+    in_the_way.unlink()
+    assert fleet("serve", "-q", "--once", "--at", "2026-11-01T13:00:00Z").code == 0
+    assert "replicas" in delivered(fleet.folder)["eu-2"]
+
+
+@pytest.mark.rule("S49")
 def test_files_that_are_invalid_from_the_start_are_no_fleet_that_stays(fleet: Runner) -> None:
     preset = (fleet.folder / "preset.yaml").read_text()
     (fleet.folder / "preset.yaml").write_text(preset.replace("clusterSelector", "clusterSelektor"))

@@ -119,6 +119,22 @@ def test_failures_of_one_cause_are_told_together_and_once() -> None:
 
 
 @pytest.mark.rule("R2-25")
+def test_failures_that_differ_in_the_names_of_pods_alone_are_one_cause() -> None:
+    policy = STAGES.replace("maxConcurrency: 1", "maxFailures: 2").replace("onFailure: Rollback", "onFailure: Halt")
+    found = plane(**{"policy.yaml": policy})
+    found.wait(hours=3)
+    before = len(feed(found))
+    for number, cluster in enumerate(("eu-1", "us-1")):
+        found.health.says[cluster, "1.1.0"] = "Failed"
+        found.health.messages[cluster] = f"{cluster}: pod web-7f9c{number}-x2x8{number}: {number + 3} restarts"
+    upgraded(found)
+    found.wait(hours=3)
+    causes = [each["causes"] for each in news(found, before) if each["event"] == "Failed"]
+    said = "the cluster: pod web-…-…: … restarts"
+    assert causes == [[{"message": said, "clusters": 2, "names": ["eu-1", "us-1"]}]]
+
+
+@pytest.mark.rule("R2-25")
 def test_an_approval_is_asked_for_when_its_stage_is_next_with_when_it_is_due() -> None:
     found = plane(**{"policy.yaml": APPROVED})
     found.wait(hours=3)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -17,6 +17,7 @@ from fleetform.model.results.decisions import PluginKey
 from fleetform.model.state import Trouble
 from fleetform.outside.log import Level, Log
 from fleetform.ports.store import Event, StoreError
+from fleetform.syntax.alike import alike, told_as_one
 
 # Of one kind of event in a pass this many clusters are told by name.
 _MOST_NAMED = 5
@@ -54,13 +55,7 @@ class ServeLog:
             self._line(report.at, "info", f"the {self._input} are as they were last accepted again", event="Accepted")
         for each in _folded(report.events):
             self._happened(report.at, each)
-        unavailable = Counter(report.unavailable.values())
-        for reason, number in sorted(unavailable.items()):
-            if reason not in self._unavailable:
-                text = f"cannot render {count(number, 'plugin')} yet: {reason}"
-                self._line(report.at, "warning", text, "yellow", event="CannotRender")
-        if report.plan is not None:
-            self._unavailable = set(unavailable)
+        self._unrendered(report)
         if report.deliveries is not self._deliveries:
             self._delivered(report)
 
@@ -73,28 +68,34 @@ class ServeLog:
         numbers = {word: len(names) for word, names in parts.items()}
         self._line(at, "info", text, None, event="Accepted", objects=change.objects, **numbers)
 
+    def _unrendered(self, report: PassReport) -> None:
+        """What cannot be rendered for now, each reason once while it lasts."""
+        by_reason: dict[str, list[PluginKey]] = defaultdict(list)
+        for key, reason in report.unavailable.items():
+            by_reason[reason].append(key)
+        for reason in sorted(by_reason.keys() - self._unavailable):
+            text = f"cannot render {count(len(by_reason[reason]), 'plugin')} yet: {reason}"
+            fields = {"reason": reason, **_concerned(report, by_reason[reason])}
+            self._line(report.at, "warning", text, "yellow", event="CannotRender", **fields)
+        if report.plan is not None:
+            self._unavailable = set(by_reason)
+
     def _delivered(self, report: PassReport) -> None:
         """What cannot be delivered, each reason once while it lasts."""
-        failing: dict[tuple[str, str, str], _Failing] = {}
+        failing: dict[tuple[str, str, str], dict[PluginKey, Trouble]] = defaultdict(dict)
         for key, record in report.deliveries.items():
             trouble = record.failing
             if trouble is not None:
-                known = failing.setdefault((trouble.of, trouble.where, trouble.message), _Failing(trouble, []))
-                known.clusters.append(key[1])
-        for cause in sorted(failing.keys() - self._undelivered):
-            trouble, clusters = failing[cause]
-            number = count(len(clusters), "plugin")
+                failing[trouble.of, trouble.where, alike(trouble.message)][key] = trouble
+        for reason in sorted(failing.keys() - self._undelivered):
+            found = failing[reason]
+            trouble, message = next(iter(found.values())), told_as_one(each.message for each in found.values())
+            number = count(len(found), "plugin")
             doing = f"deliver {number} to" if trouble.of == "delivery" else f"remove {number} from"
             again = "; it is tried again" if trouble.retry_at is not None else ""
-            text = f"cannot {doing} {trouble.where}: {trouble.message}{again}"
+            text = f"cannot {doing} {trouble.where}: {message}{again}"
             text += f": {trouble.hint}" if trouble.hint else ""
-            fields = {
-                "reason": trouble.message,
-                "hint": trouble.hint,
-                "where": trouble.where,
-                "clusters": len(clusters),
-                "names": clusters[:_MOST_NAMED],
-            }
+            fields = {"reason": message, "hint": trouble.hint, "where": trouble.where, **_concerned(report, found)}
             self._line(report.at, "error", text, "red", event="CannotDeliver", **fields)
         self._deliveries, self._undelivered = report.deliveries, set(failing)
 
@@ -127,11 +128,13 @@ class ServeLog:
             self._line(care.at, "warning", text, "yellow", event="RenderChanged")
 
     def outcome(self, report: PassReport) -> int:
+        """The exit code of a run that ends by itself; what it could not do was said when it was met."""
         if report.refusal is not None and not report.refusal.empty:
             return 2
         if report.next_look is not None:
             self.say(f"next look at {report.next_look:%Y-%m-%d %H:%M:%S} UTC")
-        return 0
+        undelivered = any(each.failing is not None for each in report.deliveries.values())
+        return 4 if undelivered or report.unavailable else 0
 
     def _refused(self, at: datetime, refusal: Refusal, is_first: bool) -> None:
         stays = "nothing was accepted yet, so nothing is delivered" if is_first else "the fleet stays as it was"
@@ -149,16 +152,16 @@ class ServeLog:
         if more:
             findings.append(f"and {more:,} more: `fleetform validate` lists them")
         self._line(at, level, text, "yellow" if refusal.empty else "red", event="Refused", findings=findings)
-        if self.log.format == "text":
+        if self.log.format == "text" and not (self._quiet and level != "error"):
             for line in findings:
                 self.log.write(level, f"  {line}")
 
     def _happened(self, at: datetime, folded: _Folded) -> None:
-        first, clusters = folded
+        first, clusters, reasons = folded
         event, definition = first.event, first.plugin.removesuffix(f"-{first.cluster}")
-        names = clusters[:_MOST_NAMED]
+        names, reason = clusters[:_MOST_NAMED], told_as_one(reasons) if len(reasons) > 1 else first.reason
         more = f" and {len(clusters) - _MOST_NAMED:,} more" if len(clusters) > _MOST_NAMED else ""
-        why = f"  {', '.join(each for each in (first.rollout, first.reason) if each)}"
+        why = f"  {', '.join(each for each in (first.rollout, reason) if each)}"
         text = f"{event:<10} {definition} {first.version or ''} on {', '.join(names)}{more}{why.rstrip()}"
         self._line(
             at,
@@ -171,13 +174,13 @@ class ServeLog:
             version=first.version,
             rollout=first.rollout,
             changeId=first.change_id,
-            reason=first.reason,
+            reason=reason,
             clusters=len(clusters),
             names=names,
         )
 
     def _line(self, at: datetime, level: Level, text: str, color: str | None = None, **fields: object) -> None:
-        if self._quiet:
+        if self._quiet and level != "error":
             return
         if self.log.format == "text":
             painted = self._paint(text, fg=color) if color is not None else text
@@ -194,26 +197,36 @@ def _named(names: Sequence[str]) -> str:
     return ", ".join(names[:_MOST_NAMED]) + more
 
 
-class _Failing(NamedTuple):
-    """What cannot be delivered for one reason: that, and the clusters."""
-
-    trouble: Trouble
-    clusters: list[str]
+def _concerned(report: PassReport, keys: Collection[PluginKey]) -> dict[str, object]:
+    """What a line about plugins has in JSON: whose they are, where, and the changes that they are part of."""
+    owners = report.plan.owners if report.plan is not None else ()
+    asked = set(keys)
+    changes = {each.change.change_id for each in owners if any(step.key in asked for step in each.steps)}
+    return {
+        "organizations": sorted({each[0] for each in keys})[:_MOST_NAMED],
+        "changeIds": sorted(changes)[:_MOST_NAMED],
+        "clusters": len(keys),
+        "names": [each[1] for each in keys][:_MOST_NAMED],
+    }
 
 
 class _Folded(NamedTuple):
-    """What happened alike on several clusters: the first of it, and where."""
+    """What happened alike on several clusters: the first of it, where, and why as it reads on any cluster."""
 
     first: Event
     clusters: list[str]
+    reasons: list[str]
 
 
 def _folded(events: Sequence[Event]) -> Iterator[_Folded]:
     grouped: dict[tuple[str, ...], _Folded] = {}
     for each in events:
         definition = each.plugin.removesuffix(f"-{each.cluster}")
-        key = (each.organization, each.event, definition, each.version or "", each.rollout, each.reason)
-        grouped.setdefault(key, _Folded(each, [])).clusters.append(each.cluster)
+        reason = each.reason.replace(each.cluster, "<cluster>")
+        key = (each.organization, each.event, definition, each.version or "", each.rollout, alike(reason))
+        folded = grouped.setdefault(key, _Folded(each, [], []))
+        folded.clusters.append(each.cluster)
+        folded.reasons.append(reason)
     yield from grouped.values()
 
 

@@ -19,9 +19,9 @@ from fleetform.model.results.decisions import PluginKey
 from fleetform.model.state import PluginState, Trouble
 from fleetform.ports.observing import Applied, Delivered, Observer, Verdict
 from fleetform.ports.store import Event
+from fleetform.syntax.alike import alike
 
 _LONGEST_MESSAGE = 500
-_NUMBERS = re.compile(r"[0-9]+")
 
 
 class Seen(NamedTuple):
@@ -73,7 +73,7 @@ def observe(
 
 
 def _trouble(delivered: Delivered, verdict: Verdict, before: Trouble | None, now: datetime) -> Trouble | None:
-    """Why nobody can tell how it is doing; the same as before if it is the same but for numbers, which may count up."""
+    """Why nobody can tell how it is doing; the same as before if that is alike: numbers may count up."""
     if before is not None and before.of != "health":
         return before
     if verdict.health != "Unknown" or not verdict.hint or not verdict.reachable:
@@ -81,7 +81,7 @@ def _trouble(delivered: Delivered, verdict: Verdict, before: Trouble | None, now
     message = re.sub(r"\s+", " ", verdict.message)[:_LONGEST_MESSAGE]
     if before is None:
         return Trouble("health", message, now, verdict.hint, delivered.key[1])
-    if _NUMBERS.sub("", before.message) == _NUMBERS.sub("", message):
+    if alike(before.message) == alike(message):
         return before
     return structs.replace(before, message=message, hint=verdict.hint)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from datetime import datetime
 from typing import NamedTuple
 
@@ -10,6 +11,7 @@ from fleetform.engine.plan.records import OwnerPlan, Step
 from fleetform.engine.plan.rollouts import Rollout
 from fleetform.model.answers.planning import PluginPhase, ReportedTrouble, RolloutCause
 from fleetform.ports.state import KnownState
+from fleetform.syntax.alike import alike, told_as_one
 from fleetform.syntax.times import time_text
 
 # Names of one cause, and of all of them together (B33).
@@ -22,7 +24,7 @@ _SAID = {"delivery": "cannot be delivered: ", "removal": "files cannot be remove
 class _Cause(NamedTuple):
     state: PluginPhase
     gate: str | None
-    message: str
+    alike: str
     until: datetime | None
 
 
@@ -31,33 +33,34 @@ def rollout_causes(owner: OwnerPlan, rollout: Rollout, known: KnownState, at: da
 
     at is when that was planned.
     """
-    found: dict[_Cause, list[str]] = {}
+    found: dict[_Cause, dict[str, str]] = defaultdict(dict)
     troubles: dict[_Cause, ReportedTrouble] = {}
     for step in owner.steps:
         if _belongs(step, rollout):
+            cluster = step.key[1]
             trouble = trouble_of(step, known)
-            cause = _cause(step, trouble is not None, at)
+            message, cause = _cause(step, trouble is not None, at)
             if cause is not None:
-                found.setdefault(cause, []).append(step.key[1])
+                found[cause][cluster] = message
             if trouble is not None:
                 # Beside what it failed with: a way back may not get through either.
-                cause = _in_the_way(step, trouble)
-                found.setdefault(cause, []).append(step.key[1])
+                message, cause = _in_the_way(step, trouble)
+                found[cause][cluster] = message
                 troubles[cause] = min(troubles.get(cause, trouble), trouble, key=lambda each: each.since)
-    ordered = sorted(found.items(), key=lambda each: (_ORDER.index(each[0].state), -len(each[1]), each[0].message))
+    ordered = sorted(found.items(), key=lambda each: (_ORDER.index(each[0].state), -len(each[1]), each[0].alike))
     told: list[RolloutCause] = []
     room = _MOST_NAMED
-    for cause, clusters in ordered[:_MOST_CAUSES]:
-        names = sorted(clusters)[: min(_MOST_NAMES, room)]
+    for cause, messages in ordered[:_MOST_CAUSES]:
+        names = sorted(messages)[: min(_MOST_NAMES, room)]
         room -= len(names)
         until = time_text(cause.until) if cause.until is not None else None
         told.append(
             RolloutCause(
                 state=cause.state,
                 gate=cause.gate,
-                message=cause.message,
+                message=told_as_one(messages[each] for each in sorted(messages)),
                 until=until,
-                clusters=len(clusters),
+                clusters=len(messages),
                 names=names,
                 trouble=troubles.get(cause),
             )
@@ -76,20 +79,29 @@ def _belongs(step: Step, rollout: Rollout) -> bool:
     return rollout.is_open and rollout.started is None and step.state != "UpToDate"
 
 
-def _in_the_way(step: Step, trouble: ReportedTrouble) -> _Cause:
-    message = f"{_SAID[trouble.of]}{trouble.message}".replace(step.key[1], "<cluster>")
-    return _Cause(shown_state(step), None, message, None)
+def _in_the_way(step: Step, trouble: ReportedTrouble) -> tuple[str, _Cause]:
+    message = _anywhere(step, f"{_SAID[trouble.of]}{trouble.message}")
+    return message, _Cause(shown_state(step), None, alike(message), None)
 
 
-def _cause(step: Step, is_troubled: bool, at: datetime) -> _Cause | None:
+def _cause(step: Step, is_troubled: bool, at: datetime) -> tuple[str, _Cause | None]:
+    """What a cluster failed with or waits for, and what it is told under: failures that are alike are told as one."""
     reason = step.reasons[0] if step.reasons else None
     if step.progress.failure:
         # What nothing holds any more is tried again now, and is not over.
         until = reason.until if reason is not None else at if step.action == "start" else None
-        return _Cause("Failed", None, step.progress.failure, until)
+        message = _anywhere(step, step.progress.failure)
+        return message, _Cause("Failed", None, alike(message), until)
     state = shown_state(step)
     if state == "UpToDate" or is_troubled:
-        return None
+        return "", None
     if reason is None:
-        return _Cause(state, None, "is being changed" if state == "InFlight" else "starts now", None)
-    return _Cause(state, reason.gate, reason.message.replace(step.key[1], "<cluster>"), reason.until)
+        message = "is being changed" if state == "InFlight" else "starts now"
+        return message, _Cause(state, None, message, None)
+    message = _anywhere(step, reason.message)
+    return message, _Cause(state, reason.gate, message, reason.until)
+
+
+def _anywhere(step: Step, message: str) -> str:
+    """A message as it reads on every cluster."""
+    return message.replace(step.key[1], "<cluster>")

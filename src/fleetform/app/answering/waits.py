@@ -87,7 +87,7 @@ class Waits:
             state=shown_state(step),
             action=step.action,
             from_=_runs(self._plan.world.states.get(step.key, UNKNOWN)),
-            to=(target.version or self._wanted(step.key)) if target is not None else None,
+            to=version_of(self._fleet, step.key, target) if target is not None else None,
             unknown=unknown,
             rollout=rollout,
             stage=step.stage or None,
@@ -106,11 +106,6 @@ class Waits:
     def _support(self, plugin: PluginDecision, end: datetime) -> str:
         verb = "ends" if end > self._now else "ended"
         return f"; support of {plugin.running} {verb} {clock_text(end, self._now, self.zone(plugin.key))}"
-
-    def _wanted(self, key: PluginKey) -> str | None:
-        """What its owner asks for where no version answers that: a pin or a range."""
-        plugin = self._fleet.decisions.plugins.get(key)
-        return plugin.target.wanted if plugin is not None else None
 
     def zone(self, key: PluginKey) -> str:
         """The clock of a cluster."""
@@ -321,6 +316,12 @@ def _is_unknown(admitted: Deployed | None, candidate: Candidate | None) -> bool:
         return False
     same = admitted.version == candidate.wanted.version and admitted.definition in (None, candidate.wanted.definition)
     return same and not (is_known(admitted.input_hash) and is_known(candidate.wanted.input_hash))
+
+
+def version_of(fleet: Fleet, key: PluginKey, target: Deployed) -> str | None:
+    """The version that a plugin goes to; what its owner asks for, a pin or a range, where no version answers that."""
+    plugin = fleet.decisions.plugins.get(key)
+    return target.version or (plugin.target.wanted if plugin is not None else None)
 
 
 def _goes_to(step: Step, candidate: Candidate | None) -> Deployed | None:

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from fleetform.app.answering.causes import rollout_causes
 from fleetform.app.answering.changed_objects import changed_objects
-from fleetform.app.answering.waits import Waits, consent_needed
+from fleetform.app.answering.waits import Waits, consent_needed, version_of
 from fleetform.app.fleet import Fleet
 from fleetform.app.plan import stage_clusters, versions
 from fleetform.app.scope import Scope
@@ -257,5 +257,5 @@ def _versions(fleet: Fleet, owner: OwnerPlan | None, rollout: Rollout) -> tuple[
             continue
         before = ran_before(rollout, state)
         runs.add(before.version if before is not None else None)
-        wanted.add(target.version)
+        wanted.add(version_of(fleet, candidate.key, target) if rollout.is_open else target.version)
     return ", ".join(versions(runs)) or None, ", ".join(versions(wanted)) or None

@@ -23,6 +23,7 @@ from fleetform.model.objects import Ref
 from fleetform.model.reasons import VALIDITY_GATES
 from fleetform.model.results.decisions import PluginKey
 from fleetform.model.state import UNKNOWN, Deployed
+from fleetform.syntax.alike import alike, told_as_one
 from fleetform.syntax.times import clock_text, distance_text
 
 # How long before something happens by itself people are told, each once.
@@ -212,8 +213,8 @@ class _Telling:
         self._tell("UpdatePending", about, f"waits{when}", waiting, causes=causes, until=until, do=do)
 
     def _failed(self, about: _About, rollout: Rollout, steps: list[Step]) -> None:
-        """One notice for each stage and cause, with those who have failed so by now."""
-        failed: dict[tuple[str, str], list[Step]] = defaultdict(list)
+        """One notice for each stage and cause, messages that are alike being one, with those who have failed by now."""
+        failed: dict[tuple[str, str], dict[PluginKey, str]] = defaultdict(dict)
         states = self._plan.world.states
         for step in steps:
             known = [states.get(step.key, UNKNOWN), step.progress]
@@ -222,13 +223,16 @@ class _Telling:
             if state is not None:
                 place = step.progress.enrolment
                 stage = (place.stage if place is not None else step.stage) or ""
-                failed[stage, _generic(step, state.failure)].append(step)
-        for (stage, why), here in sorted(failed.items()):
+                message = _generic(step, state.failure)
+                failed[stage, alike(message)][step.key] = message
+        by_key = {step.key: step for step in steps}
+        for (stage, why), messages in sorted(failed.items()):
+            here = [by_key[key] for key in messages]
             where = f" in stage {stage}" if stage else ""
             do = f"fleetform why {here[0].key[1]} {here[0].key[2]}"
             # After somebody asked for another try, the same failure is news again.
             instance = f"{digest(why)} {digest(rollout.note)}" if rollout.note else digest(why)
-            causes = partial(_causes, {why: here})
+            causes = partial(_causes, {told_as_one(messages.values()): here})
             self._tell("Failed", about, f"fails{where}", here, stage=stage, causes=causes, do=do, instance=instance)
 
     def _approvals(self, about: _About, owner: OwnerPlan, rollout: Rollout, held: list[_Held]) -> None:
