@@ -42,8 +42,9 @@ AT_PASS = (
 # full: this commit is refused. down: this one and the next two. lost-answer: it took place, and nobody heard.
 AT_COMMIT = ("crash-before", "crash-after", "lost-answer", "full", "down", "conflict")
 # partial: half of it arrives and the process ends. refused: half of it arrives, the rest is told to have failed.
-# unreachable: this delivery and the next two fail. twice: everything arrives two times.
-AT_DELIVERY = ("crash-before", "crash-after", "partial", "refused", "unreachable", "twice")
+# unreachable: this delivery and the next two fail. twice: everything arrives two times. lost-answer: everything
+# arrives, and is told to have failed.
+AT_DELIVERY = ("crash-before", "crash-after", "partial", "refused", "unreachable", "twice", "lost-answer")
 KINDS: Mapping[Where, tuple[str, ...]] = {"pass": AT_PASS, "commit": AT_COMMIT, "delivery": AT_DELIVERY}
 # The source says what it said before the last edit, after that was read, as a mirror that lags behind does. Nobody can
 # tell that from people who take back what they wrote: laws hold, and it ends elsewhere if what they wrote had failed.
@@ -171,6 +172,8 @@ class FaultyTargets(Targets):
             found = super().deliver(parcels, removals, note)
         if kind == "crash-after":
             raise CrashError
+        if kind == "lost-answer":
+            return self._failed([each.key for each in parcels], removals)
         return found
 
     def _failed(self, keys: Sequence[PluginKey], removals: Sequence[PluginKey]) -> Mapping[PluginKey, Failure]:

@@ -66,3 +66,10 @@ def test_parameters_are_those_that_are_taken(served: ServedPlane) -> None:
         ("plugin", False),
         ("at", False),
     ]
+
+
+def test_every_kind_of_event_is_told() -> None:
+    answer = openapi_document()["paths"]["/api/v1/events"]["get"]["responses"]["200"]
+    told = {each["$ref"].rpartition("/")[2] for each in answer["content"]["text/event-stream"]["schema"]["anyOf"]}
+    assert told == {"Begun", "ChangeNotice", "Notification"}
+    assert all(f"`{each}`" in answer["description"] for each in ("ready", "change", "notification", "reset"))

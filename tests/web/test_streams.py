@@ -9,10 +9,12 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
 import pytest
 
 from fleetform.model.identity import Identity
 from fleetform.web.endpoints import EVENTS
+from fleetform.web.streams import EVENT_DATA
 from support.api import TOKEN, ServedPlane
 from support.askers import GivenTokens, token_of
 from support.fleets import NOW
@@ -79,6 +81,9 @@ class Client:
             if not part.startswith(b":"):
                 fields = dict(line.split(": ", 1) for line in part.decode().strip().splitlines())
                 place, data = fields["id"], json.loads(fields["data"])
+                # The OpenAPI document tells of these.
+                record = EVENT_DATA[fields["event"]]
+                assert data.keys() <= {each.encode_name for each in msgspec.structs.fields(record)} | {"kind"}
                 return Told(fields["event"], int(place.partition(".")[0]), data, place)
         return None
 

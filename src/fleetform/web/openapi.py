@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 
 from fleetform import __version__
-from fleetform.model.answers.access import ChangeNotice
 from fleetform.model.answers.findings import Finding
 from fleetform.model.answers.problem import Problem
 from fleetform.web.endpoints import DOCUMENT, EVENTS, PROBES, READS, REQUESTS, Read, Request
 from fleetform.web.queries import Query
+from fleetform.web.streams import EVENT_DATA
 
 _REF = "#/components/schemas/{name}"
 # A piece of a JSON document: what it holds is OpenAPI's to say.
@@ -24,7 +24,8 @@ def openapi_document() -> _Tree:
         *(item for each in READS for item in each.items),
     }
     requests = {record for each in REQUESTS for record in (*each.records, each.body)}
-    types: list[type] = sorted({*answers, *requests, Problem, Finding, ChangeNotice}, key=lambda each: each.__name__)
+    records = {*answers, *requests, Problem, Finding, *EVENT_DATA.values()}
+    types: list[type] = sorted(records, key=lambda each: each.__name__)
     refs, schemas = msgspec.json.schema_components(types, ref_template=_REF)
     by_type: dict[type, _Tree] = dict(zip(types, refs, strict=True))
     paths: dict[str, _Tree] = {}
@@ -106,12 +107,14 @@ def _events(refs: dict[type, _Tree]) -> _Tree:
         "description": "The id of the last event that was seen; what came after it is told first.",
         "schema": {"type": "string"},
     }
-    told = "Server-sent events: `change` with this as its data; `ready` and `reset` say from which version on."
+    data = ", ".join(f"`{name}` with {record.__name__}" for name, record in EVENT_DATA.items())
+    told = f"Server-sent events, each with an id and its data: {data}."
+    schema = {"anyOf": [refs[each] for each in dict.fromkeys(EVENT_DATA.values())]}
     return {
         "summary": "What changes, as it does.",
         "parameters": [last],
         "responses": {
-            "200": {"description": told, "content": {"text/event-stream": {"schema": refs[ChangeNotice]}}},
+            "200": {"description": told, "content": {"text/event-stream": {"schema": schema}}},
             "default": _problem(refs),
         },
     }

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -20,7 +20,9 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from fleetform.app.errors import BadValueError, NoAnswerError
+from fleetform.model.answers.access import ChangeNotice
 from fleetform.model.answers.base import AnswerRecord
+from fleetform.model.answers.notifications import Notification
 from fleetform.ports.access import SignedIn
 from fleetform.ports.clock import Clock
 from fleetform.ports.store import StoreError
@@ -46,6 +48,15 @@ class Begun(AnswerRecord, frozen=True, kw_only=True):
     """From which version on a stream tells what changes: `ready`; or `reset`, if what was before is to be read anew."""
 
     version: int
+
+
+# What each kind of event has as its data.
+EVENT_DATA: Mapping[str, type[AnswerRecord]] = {
+    "ready": Begun,
+    "change": ChangeNotice,
+    "notification": Notification,
+    "reset": Begun,
+}
 
 
 class _Place(NamedTuple):
