@@ -24,8 +24,8 @@ def openapi_document() -> _Tree:
         *(item for each in READS for item in each.items),
     }
     requests = {record for each in REQUESTS for record in (*each.records, each.body)}
-    records = {*answers, *requests, Problem, Finding, *EVENT_DATA.values()}
-    types: list[type] = sorted(records, key=lambda each: each.__name__)
+    records: set[type] = {*answers, *requests, Problem, Finding, *EVENT_DATA.values()}
+    types = sorted(records, key=lambda each: each.__name__)
     refs, schemas = msgspec.json.schema_components(types, ref_template=_REF)
     by_type: dict[type, _Tree] = dict(zip(types, refs, strict=True))
     paths: dict[str, _Tree] = {}
