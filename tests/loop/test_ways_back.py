@@ -12,7 +12,8 @@ from fleetform.app.scope import Scope
 from fleetform.loop.asking import RolloutRequest
 from fleetform.model.answers.planning import RolloutAnswer
 from fleetform.model.identity import Identity
-from loop.test_control import installed, joined, texts, upgraded
+from fleetform.model.objects import Ref
+from loop.test_control import installed, joined, plane, texts, upgraded
 from support.fleets import override
 from support.plane import Plane
 
@@ -281,3 +282,23 @@ def test_what_was_installed_by_a_rollout_that_failed_stays_and_is_told_so() -> N
     found.wait(minutes=10)
     assert status(found).phase == "Halted"
     assert stages(found) == {"dev": ("Halted", 1, 0, 1, 0), "gold": ("Pending", 0, 0, 0, 0)}
+
+
+@pytest.mark.rule("B10")
+def test_a_version_that_others_run_is_not_rejected_where_it_cannot_be_installed() -> None:
+    """Else what failed would start again on those others, under the name of a change at the version that they run."""
+    found = plane()
+    found.health.says["us-1"] = "Unknown"
+    found.wait(hours=6)
+    found.health.says["us-1"] = "Failed"
+    found.files.files["more.yaml"] = override("more", "[{path: replicas, value: 7}]")
+    found.wait(hours=6)
+    assert found.control.image.known.rejected == ()
+    went_back = {key[1]: b"7" in next(iter(parcel.files.values())) for key, parcel in found.targets.there.items()}
+    assert (went_back["eu-1"], went_back["eu-2"]) == (False, False)
+    last = found.control.image.known.rollouts.rollouts[Ref("PluginPreset", "acme", "web")][-1]
+    assert (last.phase, last.rejected) == ("Halted", True)
+    found.health.says.clear()
+    found.files.files["more.yaml"] = override("more", "[{path: replicas, value: 8}]")
+    found.wait(hours=6)
+    assert all(b"8" in next(iter(parcel.files.values())) for parcel in found.targets.there.values())

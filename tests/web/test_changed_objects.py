@@ -82,6 +82,19 @@ def test_what_was_started_says_in_the_history_what_was_changed(served: ServedPla
     assert "values changed" not in first["reason"]
 
 
+def test_what_waited_for_another_change_does_not_tell_what_that_one_changed(tmp_path: Path) -> None:
+    """The first fails with nothing to go back to, and what waited for it begins in the same pass."""
+    served = ServedPlane(tmp_path, FILES)
+    served.plane.health.says["us-1"] = "Unknown"
+    served.plane.wait(days=1)
+    edit(served, more=MORE)
+    served.plane.health.says["us-1"] = "Failed"
+    served.plane.wait(days=3)
+    events = [(each["event"], each["reason"]) for each in served.get("history", cluster="eu-2")["items"]]
+    told = "values changed: host, replicas (PluginDefinition web, PluginOverride more and 1 more)"
+    assert [reason for event, reason in events if event == "Started"] == [f"stage dev, {told}", "stage dev"]
+
+
 def test_of_a_secret_only_its_option_is_told(served: ServedPlane) -> None:
     secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: acme}\nstringData: {k: correct-horse}\n"
     edit(served, secret=secret, more=override("more", "[{path: token, valueFrom: {secret: {name: s, key: k}}}]"))

@@ -141,8 +141,8 @@ def admit(
 ) -> Image:
     """The image once a plan was carried out, as far as its starts rendered."""
     to_store = writes(found)
-    states = _states(image, found, changes, to_store, rendering, now, extras)
     known = _with_rollouts(image.known, found, [each.rollout for each in to_store if each.rollout], changes)
+    states = _states(image, known, found, changes, to_store, rendering, now, extras)
     known = _with_sources(known, rendering.sources)
     image = replace(image, known=known) if known is not image.known else image
     if rendering.states:
@@ -152,6 +152,7 @@ def admit(
 
 def _states(
     image: Image,
+    known: KnownState,
     found: Plan,
     changes: OwnerChanges,
     to_store: list[Write],
@@ -159,11 +160,11 @@ def _states(
     now: datetime,
     extras: Extras,
 ) -> dict[PluginKey, PluginState]:
-    """What is stored of plugins after a plan."""
+    """What is stored of plugins after a plan. known has the rollouts after it: one may have ended, and the next begun."""
 
     @cache
     def changed(owner: Ref) -> str:
-        return changes_text(changed_objects(image.known, changes, owner))
+        return changes_text(changed_objects(known, changes, owner))
 
     states: dict[PluginKey, PluginState] = {}
     steps = {step.key: (step, owner) for owner in found.owners for step in owner.moves}
@@ -277,17 +278,22 @@ def _reason(result: PluginRender) -> str:
 
 
 def _rejections(rollout: Rollout, found: Plan, changes: OwnerChanges) -> Sequence[Rejection]:
-    """The versions that a rollout brought and that did not hold: rejected while their owner is as it is (B10)."""
+    """The versions that a rollout brought and that did not hold: rejected while their owner is as it is (B10).
+
+    Where it installs a version that others of its plugins ran before, the version is not what did not hold there.
+    """
     plan: OwnerPlan | None = next((each for each in found.owners if each.change.owner == rollout.owner), None)
     if plan is None:
         return ()
     owner: AnyObject | None = changes.snapshot.presets.get(rollout.owner) or changes.snapshot.plugins.get(rollout.owner)
+    places = [each.progress.enrolment for each in plan.steps]
+    members = [each for each in places if each is not None and each.rollout == rollout.name]
+    ran = {each.before.version for each in members if each.before is not None}
     versions: set[str] = set()
-    for step in plan.steps:
-        place = step.progress.enrolment
-        if place is not None and place.rollout == rollout.name and place.target.version is not None:
-            before = place.before.version if place.before is not None else None
-            versions |= {place.target.version} - {before or ""}
+    for each in members:
+        had = {each.before.version} if each.before is not None else ran
+        if each.target.version is not None and each.target.version not in had:
+            versions.add(each.target.version)
     content = content_of(owner) if owner is not None else None
     return [Rejection(rollout.owner, version, content) for version in sorted(versions)]
 
