@@ -15,7 +15,6 @@ from pathlib import Path
 from threading import Timer
 
 import apsw
-import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -35,11 +34,12 @@ from fleetform.ports.store import (
     plugin_ref,
 )
 from fleetform.store import hold, sqlite
-from fleetform.store.audit_chain import chained, first_broken
+from fleetform.store.audit_chain import first_broken
 from fleetform.store.memory import MemoryStore
 from fleetform.store.schema import APPLICATION_ID, NEWEST, STEPS
 from fleetform.store.sqlite import SqliteStore
 from fleetform.store.sqlite_reader import SqliteReader
+from support.databases import version_of, write_database
 
 NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 A = Ref("Rollout", "acme", "a")
@@ -283,23 +283,7 @@ def test_both_stores_answer_the_same(
 def test_a_database_of_each_earlier_release_is_brought_up_to_date_with_all_that_it_holds(
     path: str, version: int
 ) -> None:
-    """What an earlier release wrote: the steps up to its version, and rows as they were then."""
-    connection = apsw.Connection(path)
-    for step in STEPS[:version]:
-        for _ in connection.execute(step):
-            pass
-    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-    connection.execute(f"PRAGMA user_version = {version}")
-    connection.execute("UPDATE counter SET version = 7, oldest = 3")
-    connection.execute("INSERT INTO record VALUES ('Rollout', 'acme', 'web-1', 7, 4, x'7b7d')")
-    past = "INSERT INTO past (kind, organization, name, version, ended, created, body) VALUES"
-    connection.execute(f"{past} ('Rollout', 'acme', 'web-1', 4, 7, 4, x'5b5d')")
-    deed = Deed(NOW, "ann", "rollout pause", "web-1", "done")
-    (entry,) = chained([deed], 0, "")
-    body = msgspec.json.encode(entry.deed)
-    connection.execute("INSERT INTO audit VALUES (?, ?, ?, ?)", (entry.number, body, entry.previous, entry.hash))
-    connection.execute("INSERT INTO blob VALUES ('sha256:1', x'00')")
-    connection.close()
+    write_database(path, version)
     store = SqliteStore(path)
     try:
         record = store.get(Ref("Rollout", "acme", "web-1"))
@@ -311,7 +295,7 @@ def test_a_database_of_each_earlier_release_is_brought_up_to_date_with_all_that_
         assert store.commit(Commit([Put(Ref("Rollout", "acme", "web-2"), b"{}")]), NOW) == 8
     finally:
         store.close()
-    assert apsw.Connection(path).execute("PRAGMA user_version").get == NEWEST
+    assert version_of(path) == NEWEST
 
 
 def test_records_of_plugins_are_found_in_a_database_that_had_them_by_cluster(path: str) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 
 import apsw
 
@@ -11,49 +13,42 @@ from fleetform.store.audit_chain import first_broken
 from fleetform.store.hold import hold
 from fleetform.store.schema import bring_up_to_date, check_schema, quick_check
 from fleetform.store.sqlite_errors import translated
-from fleetform.store.sqlite_reader import SqliteReader
+from fleetform.store.sqlite_reader import BUSY_MILLISECONDS, audit_entries
+
+_NO_BACKUP = "name a backup that `fleetform backup` wrote"
 
 
 def back_up(path: str, target: str) -> None:
-    """Writes a checked copy; an existing file is replaced only once the copy is whole."""
-    SqliteReader(path).close()
+    """Writes a checked copy; an existing file is replaced only once the copy is whole.
+
+    The copy stays at the version that the database has, so that one can be taken before a new release changes it.
+    """
+    if not os.path.isfile(path):
+        raise UnusableError(f"there is no database {path}", "`fleetform serve` makes one")
     partial = f"{target}.part"
-    _remove(partial)
+    _remove_whole(partial)
     try:
-        # Made first: what keeps it from being written is said of the copy, and not of the database.
-        with translated(target):
-            os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
-        with translated(path):
-            connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
-            try:
-                connection.execute("VACUUM INTO ?", (partial,))
-            finally:
-                connection.close()
-        check(partial)
+        with _opened(path, "`fleetform serve` fills it") as database:
+            _copy(database, partial, target)
+        with translated(path), closing(apsw.Connection(partial, flags=apsw.SQLITE_OPEN_READONLY)) as copy:
+            _refuse_damaged(copy, path)
         _settle(partial, target)
     finally:
-        _remove(partial)
+        _remove_whole(partial)
 
 
 def restore(backup: str, path: str) -> None:
     """Puts a backup in place of a database that nobody holds; what was there stays beside it as `.before-restore`."""
     check(backup)
     held = hold(path)
+    partial = f"{path}.part"
     try:
-        partial = f"{path}.part"
-        _remove(partial)
-        with translated(backup):
-            connection = apsw.Connection(backup, flags=apsw.SQLITE_OPEN_READONLY)
-            try:
-                connection.execute("VACUUM INTO ?", (partial,))
-            finally:
-                connection.close()
-        with translated(partial):
-            connection = apsw.Connection(partial)
-            try:
-                bring_up_to_date(connection, backup)
-            finally:
-                connection.close()
+        _remove_whole(partial)
+        with _opened(backup, _NO_BACKUP) as whole:
+            _copy(whole, partial, path)
+        with translated(path), closing(apsw.Connection(partial)) as copy:
+            bring_up_to_date(copy, backup)
+            _refuse_damaged(copy, backup)
         if os.path.exists(path):
             # What the log holds belongs to the file: it is kept whole, or the two would not fit together.
             _take_in_log(path)
@@ -62,7 +57,42 @@ def restore(backup: str, path: str) -> None:
             _remove(leftover)
         _settle(partial, path)
     finally:
+        _remove_whole(partial)
         held.release()
+
+
+def check(path: str) -> None:
+    """Refuses what is damaged, in its pages or its audit log, and what no release up to this one wrote."""
+    if not os.path.isfile(path):
+        raise UnusableError(f"there is no file {path}", _NO_BACKUP)
+    with _opened(path, _NO_BACKUP) as backup:
+        _refuse_damaged(backup, path)
+
+
+@contextmanager
+def _opened(path: str, if_empty: str) -> Iterator[apsw.Connection]:
+    """A database of this release or an earlier one, to be read, also while another process writes it."""
+    with translated(path), closing(apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)) as connection:
+        connection.set_busy_timeout(BUSY_MILLISECONDS)
+        if check_schema(connection, path) == 0:
+            raise UnusableError(f"{path} is empty", if_empty)
+        yield connection
+
+
+def _refuse_damaged(connection: apsw.Connection, path: str) -> None:
+    """Says it of a path, as the connection may be to a copy that nobody knows of."""
+    if (damage := quick_check(connection)) is not None:
+        raise UnusableError(f"{path} is damaged: {damage}", "restore a backup that is intact")
+    if (broken := first_broken(audit_entries(connection))) is not None:
+        raise UnusableError(f"the audit log of {path} was changed at entry {broken}", "restore a backup that is intact")
+
+
+def _copy(database: apsw.Connection, partial: str, target: str) -> None:
+    """A database at one moment, in one file."""
+    # Made first, for its user alone. What keeps it from being written is said of the target, and not of the database.
+    with translated(target):
+        os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+    database.execute("VACUUM INTO ?", (partial,))
 
 
 def _take_in_log(path: str) -> None:
@@ -77,44 +107,25 @@ def _take_in_log(path: str) -> None:
         raise UnavailableError(f"another process reads {path} just now", "end what reads it, and restore again")
 
 
-def check(path: str) -> None:
-    """Refuses a database that is damaged, in its pages or in its audit log."""
-    if not os.path.isfile(path):
-        raise UnusableError(f"there is no file {path}", "name a backup that `fleetform backup` wrote")
-    with translated(path):
-        connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
-        try:
-            if check_schema(connection, path) == 0:
-                raise UnusableError(f"{path} is empty", "name a backup that `fleetform backup` wrote")
-            damage = quick_check(connection)
-        finally:
-            connection.close()
-    if damage is not None:
-        raise UnusableError(f"{path} is damaged: {damage}", "restore another backup")
-    reader = SqliteReader(path)
-    try:
-        broken = first_broken(reader.audit())
-    finally:
-        reader.close()
-    if broken is not None:
-        raise UnusableError(f"the audit log of {path} was changed at entry {broken}", "restore another backup")
-
-
 def _settle(partial: str, target: str) -> None:
     """Into place for good: the bytes first, then the name."""
-    for name, flags in ((partial, os.O_RDONLY),):
-        handle = os.open(name, flags)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-    os.chmod(partial, 0o600)
+    _sync(partial)
     os.replace(partial, target)
-    folder = os.open(os.path.dirname(os.path.abspath(target)), os.O_RDONLY)
+    _sync(os.path.dirname(os.path.abspath(target)))
+
+
+def _sync(path: str) -> None:
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        os.fsync(folder)
+        os.fsync(handle)
     finally:
-        os.close(folder)
+        os.close(handle)
+
+
+def _remove_whole(path: str) -> None:
+    """With what lies beside it: SQLite takes a log or a journal for that of the file whose name it bears."""
+    for each in ("", "-journal", "-wal", "-shm"):
+        _remove(f"{path}{each}")
 
 
 def _remove(path: str) -> None:

@@ -152,11 +152,7 @@ class SqliteReader:
 
     def audit(self, after: int = 0, limit: int = 0) -> Sequence[AuditEntry]:
         with self._reading():
-            rows = self._rows(
-                "SELECT number, deed, previous, hash FROM audit WHERE number > ? ORDER BY number LIMIT ?",
-                (after, limit or _EVERYTHING),
-            )
-        return [AuditEntry(number, _deed.decode(deed), previous, hash_) for number, deed, previous, hash_ in rows]
+            return list(audit_entries(self._connection, after, limit))
 
     def outbox(self, due: datetime, limit: int = 0) -> Sequence[Outgoing]:
         with self._reading():
@@ -227,6 +223,16 @@ ORDER BY organization, name LIMIT :limit
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+
+
+def audit_entries(connection: apsw.Connection, after: int = 0, limit: int = 0) -> Iterator[AuditEntry]:
+    """Also of a database of an earlier release: no step touches the audit log, as nobody may change it."""
+    rows = connection.execute(
+        "SELECT number, deed, previous, hash FROM audit WHERE number > ? ORDER BY number LIMIT ?",
+        (after, limit or _EVERYTHING),
+    )
+    for number, deed, previous, hash_ in rows:
+        yield AuditEntry(number, _deed.decode(deed), previous, hash_)
 
 
 @lru_cache(64)
