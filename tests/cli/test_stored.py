@@ -72,7 +72,8 @@ def test_a_backup_is_restored_elsewhere_and_goes_on_from_there(served: Runner) -
     assert served("backup", "copy.db").code == 2
     assert served("restore", "copy.db", "--dry-run", "--state", "sqlite:elsewhere/fleet.db").code == 0
     assert not (served.folder / "elsewhere").exists()
-    assert served("restore", "copy.db", "--state", "sqlite:elsewhere/fleet.db").code == 0
+    restored = served("restore", "copy.db", "--state", "sqlite:elsewhere/fleet.db")
+    assert (restored.code, restored.err) == (0, "elsewhere/fleet.db restored from copy.db\n")
     result = served("serve", "--once", "--at", "2026-11-01T21:00:00Z", "--state", "sqlite:elsewhere/fleet.db")
     assert result.code == 0
     assert "Started    web 1.1.0 on eu-1, us-1" in result.err
@@ -94,5 +95,8 @@ def test_an_existing_database_is_replaced_only_if_asked_for(served: Runner) -> N
     refused = served("restore", "copy.db")
     assert refused.code == 2
     assert "--yes" in refused.err
-    assert served("restore", "copy.db", "--yes").code == 0
-    assert (served.folder / ".fleetform" / "fleet.db.before-restore").exists()
+    for name in ("fleet.db.before-restore", "fleet.db.before-restore-2"):
+        restored = served("restore", "copy.db", "--yes")
+        assert restored.code == 0
+        assert restored.err.endswith(f"what was there is kept as .fleetform/{name}\n")
+        assert (served.folder / ".fleetform" / name).exists()

@@ -7,7 +7,7 @@ import os
 import click
 
 from fleetform.cli.options import Flags, shared_flags
-from fleetform.wiring.databases import database_path, restore_database
+from fleetform.wiring.databases import check_backup, database_path, restore_database
 
 
 @click.command(
@@ -24,11 +24,16 @@ Examples:
 def command(flags: Flags, file: str, yes: bool, dry_run: bool) -> int:
     """Put a backup in place of a database that nobody holds. The backup is checked first.
 
-    What was there stays beside it, as `….before-restore`.
+    One of an earlier release is brought up to date. What was there stays beside it, as `….before-restore`, and with a
+    number where that name is taken.
     """
     path = database_path(flags.state)
     if os.path.exists(path) and not yes and not dry_run:
-        raise click.UsageError(f"{path} exists. Give --yes to replace it; it is kept as {path}.before-restore.")
-    restore_database(file, flags.state, dry_run)
-    flags.say(f"{file} is intact; {path} would be replaced" if dry_run else f"{path} restored from {file}")
+        raise click.UsageError(f"{path} exists. Give --yes to replace it; it is kept beside it as `….before-restore`.")
+    if dry_run:
+        check_backup(file)
+        flags.say(f"{file} is intact; {path} would be replaced")
+        return 0
+    kept = restore_database(file, flags.state)
+    flags.say(f"{path} restored from {file}" + (f"; what was there is kept as {kept}" if kept else ""))
     return 0

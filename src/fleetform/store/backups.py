@@ -8,9 +8,10 @@ from contextlib import closing, contextmanager
 
 import apsw
 
-from fleetform.ports.store import UnavailableError, UnusableError
+from fleetform.ports.store import UnusableError
 from fleetform.store.audit_chain import first_broken
 from fleetform.store.hold import hold
+from fleetform.store.replacing import remove_database, replace_database, sync, sync_folder
 from fleetform.store.schema import bring_up_to_date, check_schema, quick_check
 from fleetform.store.sqlite_errors import translated
 from fleetform.store.sqlite_reader import BUSY_MILLISECONDS, audit_entries
@@ -25,39 +26,31 @@ def back_up(path: str, target: str) -> None:
     """
     if not os.path.isfile(path):
         raise UnusableError(f"there is no database {path}", "`fleetform serve` makes one")
-    partial = f"{target}.part"
-    _remove_whole(partial)
-    try:
+    with _partial(target) as partial:
         with _opened(path, "`fleetform serve` fills it") as database:
             _copy(database, partial, target)
         with translated(path), closing(apsw.Connection(partial, flags=apsw.SQLITE_OPEN_READONLY)) as copy:
             _refuse_damaged(copy, path)
-        _settle(partial, target)
-    finally:
-        _remove_whole(partial)
+        sync(partial)
+        os.replace(partial, target)
+        sync_folder(target)
 
 
-def restore(backup: str, path: str) -> None:
-    """Puts a backup in place of a database that nobody holds; what was there stays beside it as `.before-restore`."""
+def restore(backup: str, path: str) -> str | None:
+    """Puts a backup in place of a database that nobody holds; answers where what was there is kept."""
     check(backup)
+    # A link stays one: what it leads to is replaced, beside which the lock and the log lie.
+    path = os.path.realpath(path) if os.path.islink(path) else path
     held = hold(path)
-    partial = f"{path}.part"
     try:
-        _remove_whole(partial)
-        with _opened(backup, _NO_BACKUP) as whole:
-            _copy(whole, partial, path)
-        with translated(path), closing(apsw.Connection(partial)) as copy:
-            bring_up_to_date(copy, backup)
-            _refuse_damaged(copy, backup)
-        if os.path.exists(path):
-            # What the log holds belongs to the file: it is kept whole, or the two would not fit together.
-            _take_in_log(path)
-            os.replace(path, f"{path}.before-restore")
-        for leftover in (f"{path}-wal", f"{path}-shm"):
-            _remove(leftover)
-        _settle(partial, path)
+        with _partial(path) as partial:
+            with _opened(backup, _NO_BACKUP) as whole:
+                _copy(whole, partial, path)
+            with translated(path), closing(apsw.Connection(partial)) as copy:
+                bring_up_to_date(copy, backup)
+                _refuse_damaged(copy, backup)
+            return replace_database(partial, path)
     finally:
-        _remove_whole(partial)
         held.release()
 
 
@@ -67,6 +60,17 @@ def check(path: str) -> None:
         raise UnusableError(f"there is no file {path}", _NO_BACKUP)
     with _opened(path, _NO_BACKUP) as backup:
         _refuse_damaged(backup, path)
+
+
+@contextmanager
+def _partial(target: str) -> Iterator[str]:
+    """Where a copy is made that is to become the target: nothing is there before, nor left afterwards."""
+    partial = f"{target}.part"
+    remove_database(partial)
+    try:
+        yield partial
+    finally:
+        remove_database(partial)
 
 
 @contextmanager
@@ -93,41 +97,3 @@ def _copy(database: apsw.Connection, partial: str, target: str) -> None:
     with translated(target):
         os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
     database.execute("VACUUM INTO ?", (partial,))
-
-
-def _take_in_log(path: str) -> None:
-    with translated(path):
-        connection = apsw.Connection(path)
-        try:
-            # In SQL, which opens the file first: a connection that has read nothing yet knows of no log.
-            [(busy, *_)] = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        finally:
-            connection.close()
-    if busy:
-        raise UnavailableError(f"another process reads {path} just now", "end what reads it, and restore again")
-
-
-def _settle(partial: str, target: str) -> None:
-    """Into place for good: the bytes first, then the name."""
-    _sync(partial)
-    os.replace(partial, target)
-    _sync(os.path.dirname(os.path.abspath(target)))
-
-
-def _sync(path: str) -> None:
-    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def _remove_whole(path: str) -> None:
-    """With what lies beside it: SQLite takes a log or a journal for that of the file whose name it bears."""
-    for each in ("", "-journal", "-wal", "-shm"):
-        _remove(f"{path}{each}")
-
-
-def _remove(path: str) -> None:
-    if os.path.exists(path):
-        os.unlink(path)

@@ -56,13 +56,17 @@ def back_up_database(state: str | None, file: str) -> None:
     back_up(database_path(state), file)
 
 
-def restore_database(file: str, state: str | None, only_check: bool = False) -> None:
-    from fleetform.store.backups import check, restore
+def check_backup(file: str) -> None:
+    from fleetform.store.backups import check
 
-    if only_check:
-        check(file)
-    else:
-        restore(file, database_path(state))
+    check(file)
+
+
+def restore_database(file: str, state: str | None) -> str | None:
+    """Answers where what was there is kept."""
+    from fleetform.store.backups import restore
+
+    return restore(file, database_path(state))
 
 
 def sqlite_version() -> str:
