@@ -56,6 +56,21 @@ def test_a_folder_that_is_not_there_is_said_of_the_copy(path: str, tmp_path: Pat
     assert raised.value.message == f"{target} cannot be written: no such file or directory"
 
 
+@pytest.mark.parametrize("name", ["fleet.db", "link.db"])
+def test_a_database_in_use_is_not_replaced_by_a_backup(path: str, tmp_path: Path, name: str) -> None:
+    """Not by one of its own either: what is stored later would be lost with the file that it is stored in."""
+    other, target = str(tmp_path / "other.db"), str(tmp_path / name)
+    SqliteStore(other).close()
+    (tmp_path / "link.db").symlink_to(path)
+    with closing(SqliteStore(path)) as store:
+        for source in (path, other):
+            with pytest.raises(UnusableError, match=f"{target} is a database that is in use"):
+                back_up(source, target)
+        store.commit(Commit([Put(A, b"mine")]), NOW)
+    with closing(SqliteReader(target)) as reader:
+        assert reader.get(A) is not None
+
+
 def test_restoring_keeps_what_was_there_beside_it(path: str, tmp_path: Path) -> None:
     copy = str(tmp_path / "copy.db")
     store = SqliteStore(path)

@@ -11,7 +11,7 @@ import apsw
 from fleetform.ports.store import UnusableError
 from fleetform.store.audit_chain import first_broken
 from fleetform.store.hold import hold
-from fleetform.store.replacing import remove_database, replace_database, sync, sync_folder
+from fleetform.store.replacing import has_log, remove_database, replace_database, sync, sync_folder
 from fleetform.store.schema import bring_up_to_date, check_schema, quick_check
 from fleetform.store.sqlite_errors import translated
 from fleetform.store.sqlite_reader import BUSY_MILLISECONDS, audit_entries
@@ -26,6 +26,10 @@ def back_up(path: str, target: str) -> None:
     """
     if not os.path.isfile(path):
         raise UnusableError(f"there is no database {path}", "`fleetform serve` makes one")
+    if has_log(target):
+        # What has it open would write on into a file without a name, and its log would be played into the copy.
+        message = f"{target} is a database that is in use, or whose process was killed"
+        raise UnusableError(message, "name another file for the backup")
     with _partial(target) as partial:
         with _opened(path, "`fleetform serve` fills it") as database:
             _copy(database, partial, target)

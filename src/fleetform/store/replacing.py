@@ -42,6 +42,10 @@ def replace_database(new: str, path: str) -> str | None:
     return kept
 
 
+def has_log(path: str) -> bool:
+    return any(os.path.exists(f"{os.path.realpath(path)}{each}") for each in _LOGS)
+
+
 def remove_database(path: str) -> None:
     """With what lies beside it."""
     with suppress(FileNotFoundError):
