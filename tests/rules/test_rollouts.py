@@ -766,6 +766,14 @@ def test_history_is_not_read_for_a_few_deletions(git_folder: GitFolder, monkeypa
 
 
 @pytest.mark.rule("B22")
+@pytest.mark.parametrize(("most", "deleted"), [("0", 0), ("2", 0), ("3", 3), ("1%", 3), ("0%", 3), ("100%", 3)])
+def test_a_whole_number_of_deletions_counts_as_it_is_and_a_share_as_three_at_least(most: str, deleted: int) -> None:
+    folder = installed()
+    folder.edit(preset=None, ceilings=lifecycle(f"{{maxDeletes: {most}}}"))
+    assert sum(step.action == "delete" for step in folder.plan.removals) == deleted
+
+
+@pytest.mark.rule("B22")
 def test_after_a_load_that_was_not_whole_nothing_is_deleted() -> None:
     folder = installed()
     folder.edit(preset="kind: [")

@@ -80,6 +80,8 @@ def test_limits_are_the_organizations_word_else_the_platforms_else_what_is_usual
     own = LifecyclePolicySpec(max_deletes=7)
     found = limits_of(platform, own)
     assert (found.max_deletes, found.max_unreachable) == (7, "10%")
+    none = limits_of(platform, LifecyclePolicySpec(max_deletes=0, max_unreachable=0))
+    assert (none.max_deletes, none.max_unreachable) == (0, 0), "that is a word, too"
     assert found.patience.unreachable_after == 30 * MINUTE
     assert found.emergency_approvals == 2
     assert limits_of(None, None).patience.unreachable_after == 15 * MINUTE

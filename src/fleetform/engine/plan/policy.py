@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from fleetform.engine.plan.progress import Patience
 from fleetform.engine.plan.records import Limits
@@ -16,6 +16,7 @@ from fleetform.model.kinds.lifecycle import LifecyclePolicySpec, RolloutPolicySp
 from fleetform.syntax.selectors import Matchers, any_matches, safe_matchers
 from fleetform.syntax.times import parse_duration
 
+T = TypeVar("T")
 EXTERNAL = Policy("External", external=True)
 
 
@@ -117,23 +118,24 @@ def limits_of(
     approvers are those that the organization names: they agree to deletions, too.
     """
     standard = Limits()
-    unreachable_after = _first([own, platform], "unreachable_after")
+    unreachable_after = _first([own, platform], "unreachable_after", None)
     emergency = next(
         (each.emergency for each in (own, platform) if each is not None and each.emergency is not None), None
     )
     after = duration(unreachable_after) if isinstance(unreachable_after, str) else standard.patience.unreachable_after
     return Limits(
         Patience(unreachable_after=after),
-        _first([own, platform], "max_unreachable") or standard.max_unreachable,
-        _first([own, platform], "max_deletes") or standard.max_deletes,
+        _first([own, platform], "max_unreachable", standard.max_unreachable),
+        _first([own, platform], "max_deletes", standard.max_deletes),
         _from(approvers, required=1),
         emergency_approvals=emergency.approvals if emergency is not None else standard.emergency_approvals,
     )
 
 
-def _first(policies: list[LifecyclePolicySpec | None], field: str) -> int | str | None:
+def _first(policies: list[LifecyclePolicySpec | None], field: str, usual: T) -> int | str | T:
+    """0 is a word, too."""
     for policy in policies:
         value: int | str | None = getattr(policy, field, None)
         if value is not None:
             return value
-    return None
+    return usual

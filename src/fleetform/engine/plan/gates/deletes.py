@@ -12,8 +12,9 @@ STAGE = "deletes"
 
 
 def most_deletes(limits: Limits, installed: int) -> int:
-    """A share of what is installed, rounded down, and 3 at least."""
-    return max(share(limits.max_deletes, installed, up=False), AT_LEAST)
+    """As many as is written; a share of what is installed is rounded down, and 3 at least."""
+    most = share(limits.max_deletes, installed, up=False)
+    return most if isinstance(limits.max_deletes, int) else max(most, AT_LEAST)
 
 
 def deletes(removal: Removal, rule: ApprovalRule, count: int, most: int) -> Reason | None:
