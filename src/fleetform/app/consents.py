@@ -69,7 +69,7 @@ def written_consent_findings(fleet: Fleet) -> list[Diagnostic]:
 def _unknown(owners: list[Ref], did: str, what: str) -> Iterator[Diagnostic]:
     if not owners:
         return
-    names = [each.name for each in owners]
+    names = list(dict.fromkeys(each.name for each in owners))
     more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
     many = what == "plugin" or len(names) > 1
     whose = f"{'' if many else 'the '}{what}{'s' if many else ''} of {', '.join(names[:_MOST_NAMED])}{more}"

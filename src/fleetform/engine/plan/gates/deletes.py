@@ -24,7 +24,8 @@ def deletes(removal: Removal, rule: ApprovalRule, count: int, most: int) -> Reas
     bound = (removal.rollout, STAGE, removal.change_id, removal.policy)
     if len(people(removal.approvals, bound, rule, removal.authors)) >= rule.required:
         return None
-    message = f"{count} plugins of {removal.owner.organization} would be deleted, {most} may be without approval"
+    plugins = f"{count} plugin{'s' if count > 1 else ''} of {removal.owner.organization}"
+    message = f"{plugins} would be deleted, {most or 'none'} may be without approval"
     message += left_out(removal.authors, removal.approvals, rule)
     return Reason("deletes", message, f"fleetform rollout approve {removal.rollout} --stage {STAGE}", ref=removal.owner)
 
