@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from deliver.contract import NOTE, A, B, DeliveryContract, parcel
 from fleetform.deliver.git import Branch, GitDelivery
 from fleetform.deliver.tree import INVENTORY
+from fleetform.model.results.decisions import PluginKey
 from fleetform.outside.mirrors import Mirror
 
 
@@ -130,6 +132,42 @@ class TestGit(DeliveryContract):
         failed = self.delivery.deliver([parcel(A, one="1")], [], NOTE)
         assert "cannot push" in failed[A].message
         assert "pre-receive hook declined" in failed[A].message
+
+    def test_a_folder_is_compared_by_what_its_inventory_names_alone(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.delivery.deliver([parcel(A, one="alike", two="2"), parcel(B, one="alike")], [], NOTE)
+        monkeypatch.setattr("fleetform.outside.git.MAX_FILE", 1000)
+        self.put("eu-1/cert-manager/theirs.bin", "x" * 1001)
+        self.put(f"eu-2/cert-manager/{INVENTORY}", "torn")
+        assert self.delivery.drift([A]) == []
+        # An inventory that cannot be read is one that is not there, and hides nothing of the others.
+        self.put("eu-1/cert-manager/two.yaml", "edited")
+        found = [(each.key, each.file, each.missing) for each in self.delivery.drift([B, A])]
+        assert found == [(B, INVENTORY, True), (A, "two.yaml", False)]
+
+    def test_a_link_in_the_place_of_a_file_is_drift(self) -> None:
+        self.delivery.deliver([parcel(A, one="1")], [], NOTE)
+        self._pull()
+        (self.work / "clusters/eu-1/cert-manager/one.yaml").unlink()
+        (self.work / "clusters/eu-1/cert-manager/one.yaml").symlink_to("../elsewhere")
+        self._push()
+        assert [(each.file, each.missing) for each in self.delivery.drift([A])] == [("one.yaml", False)]
+
+    def test_any_number_of_plugins_is_compared_by_two_processes(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        keys: list[PluginKey] = [("acme", f"eu-{number}", "web") for number in range(30)]
+        assert self.delivery.deliver([parcel(key, one="alike", two=key[1]) for key in keys], [], NOTE) == {}
+        mirror = Mirror(str(tmp_path / "mirror"), str(self.remote))
+        delivery = GitDelivery(mirror, Branch("main", "clusters"), lambda: None, self.pauses.append)
+        real, read = mirror.contents, list[int]()
+
+        def contents(blobs: list[str]) -> Iterator[bytes]:
+            read.append(len(blobs))
+            return real(blobs)
+
+        monkeypatch.setattr(mirror, "contents", contents)
+        assert delivery.drift(keys) == []
+        assert read == [30, 31], "every inventory, and each content once"
 
     def test_commits_are_signed_if_asked_for(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         key = tmp_path / "key"

@@ -304,15 +304,13 @@ def test_where_something_goes_is_stored_before_it_is_there() -> None:
 
 def test_only_what_is_where_it_should_be_is_looked_at() -> None:
     states = {A: admitted(), B: admitted("v1:b"), C: admitted()}
-    stored = image(states, {A: arrived(), B: arrived(), C: arrived(BRANCH)})
-    both = frozenset({"directory", "git"})
-    first = ("", "", "")
-    assert delivered_keys(stored, both, first) == [A, C]
-    assert delivered_keys(stored, both, first, 1) == [A]
-    assert delivered_keys(stored, both, A) == [C]
-    assert delivered_keys(stored, frozenset({"git"}), first) == [C]
+    stored = image(states, {C: arrived(), B: arrived(), A: arrived()})
+    assert delivered_keys(stored, "directory") == [A, C]
+    assert delivered_keys(stored, "git") == []
+    moved = replace(stored, deliveries={**stored.deliveries, C: arrived(BRANCH)})
+    assert (delivered_keys(moved, "directory"), delivered_keys(moved, "git")) == ([A], [C])
     not_yet = replace(stored, deliveries={A: structs.replace(arrived(), since=None)})
-    assert delivered_keys(not_yet, both, first) == []
+    assert delivered_keys(not_yet, "directory") == []
 
 
 @pytest.mark.parametrize(

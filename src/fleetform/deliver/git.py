@@ -7,7 +7,8 @@ answer was lost is found at the next delivery, which then has nothing to do.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from fleetform.deliver.tree import INVENTORY, Inventory, edits, file_hash, folder_of, read_inventory
@@ -68,19 +69,7 @@ class GitDelivery:
     def drift(self, keys: Sequence[PluginKey]) -> Sequence[Drift]:
         """Of the branch as it was last fetched, which is now."""
         self._mirror.update(self._credentials())
-        tip = _Tip(self._mirror, self._mirror.tip(self._branch.name), self._branch.folder)
-        found: list[Drift] = []
-        for key in keys:
-            inventory, present = tip.folder(key)
-            if not isinstance(inventory, Inventory) or inventory.key != key:
-                found.append(Drift(key, INVENTORY, missing=True))
-                continue
-            found += [
-                Drift(key, name, name not in present)
-                for name, hash_ in sorted(inventory.files.items())
-                if present.get(name) != hash_
-            ]
-        return found
+        return _Tip(self._mirror, self._mirror.tip(self._branch.name), self._branch.folder).drift(keys)
 
     def _changes(
         self, tip: _Tip, parcels: Sequence[Parcel], removals: Sequence[PluginKey]
@@ -139,6 +128,47 @@ class _Tip:
         present: dict[str, str | None] = dict.fromkeys(found)
         present.update((name, file_hash(content)) for name, content in contents.items())
         return inventory, present
+
+    def drift(self, keys: Sequence[PluginKey]) -> list[Drift]:
+        """What differs from the inventories, of any number of plugins: two processes read all of it, and what many
+        clusters have alike is read once."""
+        delivered = self._delivered(keys)
+        named = {
+            entry.object: None
+            for key, files in delivered.items()
+            for name, entry in self._files(key).items()
+            if name in files
+        }
+        hashes = {blob: file_hash(content) for blob, content in zip(named, self._contents(named), strict=True)}
+        found: list[Drift] = []
+        for key in keys:
+            if key not in delivered:
+                found.append(Drift(key, INVENTORY, missing=True))
+                continue
+            present, files = self._folders.get(self.place(key), {}), self._files(key)
+            for name, hash_ in sorted(delivered[key].items()):
+                if name not in files or hashes[files[name].object] != hash_:
+                    found.append(Drift(key, name, name not in present))
+        return found
+
+    def _delivered(self, keys: Sequence[PluginKey]) -> dict[PluginKey, Mapping[str, str]]:
+        """The files of each plugin with their hashes, by its inventory; without plugins that have none of their own."""
+        blobs = {key: entry.object for key in keys if (entry := self._files(key).get(INVENTORY)) is not None}
+        found: dict[PluginKey, Mapping[str, str]] = {}
+        for key, content in zip(blobs, self._contents(blobs.values()), strict=True):
+            with suppress(ValueError):
+                inventory = read_inventory(content)
+                if inventory is not None and inventory.key == key:
+                    found[key] = inventory.files
+        return found
+
+    def _files(self, key: PluginKey) -> dict[str, TreeEntry]:
+        """The plain files in a plugin's folder."""
+        entries = self._folders.get(self.place(key), {})
+        return {name: entry for name, entry in entries.items() if entry.is_file}
+
+    def _contents(self, blobs: Iterable[str]) -> Iterator[bytes]:
+        return self._mirror.contents(list(blobs))
 
 
 def _identity() -> dict[str, str]:

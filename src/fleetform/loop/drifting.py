@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -21,18 +22,18 @@ from fleetform.outside.errors import OutsideError
 from fleetform.ports.delivery import Deliverer, Drift
 from fleetform.ports.store import Event
 
-# So many plugins are looked at in one go.
+# So many plugins in folders are looked at in one go: each of their files is read from a disk, or over a network.
 _MOST = 500
 _BETWEEN_FETCHES = timedelta(minutes=10)
 _FIRST_KEY: PluginKey = ("", "", "")
 
 
 class DriftSearch:
-    """Goes over what was delivered, some of it at a time."""
+    """Goes over what was delivered: folders some plugins at a time, most of them in one go, branches as a whole."""
 
-    def __init__(self, standing: Standing) -> None:
-        self._standing = standing
-        self._looked_to = _FIRST_KEY
+    def __init__(self, standing: Standing, most: int = _MOST) -> None:
+        self._standing, self._most = standing, most
+        self._folders_to = _FIRST_KEY
         self._fetched_at: datetime | None = None
 
     def run(self, everything: bool) -> bool:
@@ -42,32 +43,38 @@ class DriftSearch:
         fleet = standing.decide(now)
         if fleet is None:
             return False
-        # A branch elsewhere has to be fetched to be looked at.
-        far = everything or self._fetched_at is None or not timedelta(0) <= now - self._fetched_at < _BETWEEN_FETCHES
-        kinds = frozenset({"directory", "git"} if far else {"directory"})
-        self._fetched_at = now if far else self._fetched_at
+        in_folders = delivered_keys(standing.image, "directory")
+        if not everything:
+            in_folders = next_in_turn(in_folders, self._folders_to, self._most)
+            self._folders_to = in_folders[-1] if in_folders else _FIRST_KEY
+        keys = in_folders
+        # A branch elsewhere has to be fetched to be looked at. Then all of it is: to read the rest costs little.
+        if everything or self._fetched_at is None or not timedelta(0) <= now - self._fetched_at < _BETWEEN_FETCHES:
+            self._fetched_at = now
+            keys = keys + delivered_keys(standing.image, "git")
         # Clusters are looked at beside the loop: all of them can be asked what is known.
-        on_clusters = delivered_keys(standing.image, frozenset({"kubernetes"}), _FIRST_KEY, None)
-        while True:
-            keys = delivered_keys(standing.image, kinds, self._looked_to)
-            extras = Extras()
-            looked_at, on_clusters = [*keys, *on_clusters], []
-            image = find_drift(standing.image, looked_at, around.deliverer, partial(drift_of, fleet), now, extras)
-            standing.commit(image, extras, now)
-            self._looked_to = keys[-1] if keys else _FIRST_KEY
-            if not everything or not keys:
-                return around.store.version() != version
+        keys = keys + delivered_keys(standing.image, "kubernetes")
+        extras = Extras()
+        image = find_drift(standing.image, keys, around.deliverer, partial(drift_of, fleet), now, extras)
+        standing.commit(image, extras, now)
+        return around.store.version() != version
 
 
-def delivered_keys(image: Image, kinds: frozenset[str], start: PluginKey, most: int | None = _MOST) -> list[PluginKey]:
-    """Some of the plugins that are where they should be, by destinations of these kinds, from behind one on."""
+def delivered_keys(image: Image, kind: str) -> list[PluginKey]:
+    """The plugins that are where they should be, by destinations of a kind, in order."""
     found = []
     for key, record in image.deliveries.items():
         admitted = image.plugin(key).admitted
         arrived = admitted is not None and record.since is not None and record.input_hash == admitted.input_hash
-        if arrived and record.destination.kind in kinds and key > start:
+        if arrived and record.destination.kind == kind:
             found.append(key)
-    return sorted(found)[:most]
+    return sorted(found)
+
+
+def next_in_turn(keys: Sequence[PluginKey], behind: PluginKey, most: int) -> list[PluginKey]:
+    """The next of some keys behind one, and from the first on where they end; none of them twice."""
+    first = bisect_right(keys, behind)
+    return [*keys[first:], *keys[:first]][:most]
 
 
 def find_drift(
