@@ -257,3 +257,85 @@ def test_a_health_file_is_read_up_to_4_megabytes(tmp_path: Path) -> None:
     text = "health: Healthy #"
     assert judged(wrote(tmp_path, "health.yaml", text.ljust(most, "x")), tmp_path).health == "Healthy"
     assert judged(wrote(tmp_path, "health.yaml", text.ljust(most + 1, "x")), tmp_path).health == "Unknown"
+
+
+# ---- Many commands
+
+
+def clusters(count: int, health: ClusterHealth, hash_: str = "h1:a") -> list[Delivered]:
+    return [Delivered(("acme", f"eu-{number:02}", "web"), hash_, NOW, health) for number in range(count)]
+
+
+def begun(folder: Path) -> list[str]:
+    """The clusters whose commands were begun since this was asked last."""
+    names = sorted(path.name for path in folder.iterdir() if path.name.startswith("eu-"))
+    for name in names:
+        (folder / name).unlink()
+    return names
+
+
+def test_sixteen_commands_run_at_a_time_and_answer_in_the_order_in_which_was_asked(tmp_path: Path) -> None:
+    # Each waits until all of them have begun: one after the other none would ever end.
+    script = f'touch "{tmp_path}/$1"; until [ $(ls "{tmp_path}" | grep -c eu-) -ge 16 ]; do sleep 0.05; done; echo "$1"'
+    asked = clusters(20, command(tmp_path, script))[::-1]
+    found = ClusterObserver(str(tmp_path), seconds=60).observe(asked, NOW)
+    assert list(found) == [each.key for each in asked]
+    assert [found[each.key] for each in asked] == [Verdict("Healthy", each.key[1], AGAIN) for each in asked]
+
+
+def test_commands_that_hang_hold_up_a_look_for_a_bounded_time_and_all_have_their_turn(tmp_path: Path) -> None:
+    asked = clusters(40, command(tmp_path, f'touch "{tmp_path}/$1"; sleep 60'))
+    observer = ClusterObserver(str(tmp_path), seconds=3, begun_for=0)
+    names = [each.key[1] for each in asked]
+    found = observer.observe(asked, NOW)
+    assert begun(tmp_path) == names[:16]
+    assert list(found) == [each.key for each in asked]
+    slow = Verdict("Unknown", "probe took longer than 3 s", AGAIN, hint=f"run {tmp_path}/probe by hand")
+    assert [found[each.key] for each in asked[:16]] == [slow] * 16
+    waits = Verdict("Unknown", "its health command has its turn at the next look", AGAIN)
+    assert [found[each.key] for each in asked[16:]] == [waits] * 24
+    # Those that had no turn are the first the next time; why nobody could tell of the others still stands.
+    found = observer.observe(asked, NOW + timedelta(minutes=1))
+    assert begun(tmp_path) == names[16:32]
+    later = NOW + timedelta(minutes=1, seconds=10)
+    assert {found[each.key] for each in asked[:32]} == {slow._replace(look_at=later)}
+    observer.observe(asked, NOW)
+    assert begun(tmp_path) == sorted([*names[32:], *names[:8]])
+
+
+def test_a_command_that_had_no_turn_says_nothing_of_another_state_and_nothing_healthy(tmp_path: Path) -> None:
+    first = clusters(17, command(tmp_path, f'touch "{tmp_path}/$1"; sleep 60'))
+    observer = ClusterObserver(str(tmp_path), seconds=2, begun_for=0)
+    observer.observe(first, NOW)
+    begun(tmp_path)
+    # The one that had no turn, and fifteen of the others; the one that is left has another state by now.
+    again = clusters(17, first[0].health or ClusterHealth(), "h1:b")
+    found = observer.observe(again, NOW)
+    assert begun(tmp_path) == [*(each.key[1] for each in again[:15]), "eu-16"]
+    waits = Verdict("Unknown", "its health command has its turn at the next look", AGAIN)
+    assert found[again[15].key] == waits
+    healthy = clusters(17, command(tmp_path, f'touch "{tmp_path}/$1"'))
+    observer = ClusterObserver(str(tmp_path), seconds=5, begun_for=0)
+    for _ in range(2):
+        observer.observe(healthy, NOW)
+    command(tmp_path, "exit 3")
+    assert {each.health for each in observer.observe(healthy, NOW).values()} == {"Unknown"}
+
+
+def test_after_a_look_that_took_long_there_is_a_pause(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fleetform.observe.health._AGAIN", timedelta(seconds=1))
+    asked = clusters(17, command(tmp_path, "sleep 60"))
+    found = ClusterObserver(str(tmp_path), seconds=2.5, begun_for=0).observe(asked, NOW)
+    for verdict in found.values():
+        assert verdict.look_at is not None
+        assert verdict.look_at >= NOW + timedelta(seconds=3)
+
+
+def test_files_and_what_is_assumed_do_not_wait_for_commands(tmp_path: Path) -> None:
+    hangs = clusters(17, command(tmp_path, "sleep 60"))
+    (tmp_path / "health.yaml").write_text("health: Healthy")
+    os.utime(tmp_path / "health.yaml", (NOW.timestamp(), NOW.timestamp()))
+    file = Delivered(("acme", "us-1", "web"), "h1:a", NOW, ClusterHealth(file="health.yaml"), str(tmp_path))
+    assumed = Delivered(("acme", "us-2", "web"), "h1:a", NOW, None)
+    found = ClusterObserver(str(tmp_path), seconds=0.5, begun_for=0).observe([*hangs, file, assumed], NOW)
+    assert (found[file.key].health, found[assumed.key].health) == ("Healthy", "Healthy")
