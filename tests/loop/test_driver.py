@@ -95,11 +95,23 @@ def test_drift_is_looked_for_once_in_a_minute_and_after_the_clock_was_turned_bac
 ) -> None:
     plane = installed()
     start, looks = plane.clock.at, drift_looks(plane, monkeypatch)
-    # Where the clock was turned back there is a pass first, and drift is looked for at the next rest.
+    # Where the clock was turned back there is a pass first.
     back = [later(plane, minutes=-10), later(plane, seconds=1), later(plane, seconds=1)]
     Run(plane, [later(plane, seconds=20)] * 7 + back).run()
-    assert [(each - start).total_seconds() for each, _ in looks] == [60, 120, 141 - 600]
+    assert [(each - start).total_seconds() for each, _ in looks] == [60, 120, 140 - 600]
     assert not any(everything for _, everything in looks)
+
+
+def test_drift_is_looked_for_while_something_is_under_way_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    plane = installed()
+    plane.health.says = {"eu-1": "Unknown", "eu-2": "Unknown", "us-1": "Unknown"}
+    upgraded(plane)
+    plane.settle()
+    start, looks = plane.clock.at, drift_looks(plane, monkeypatch)
+    # A pass is due at each of these times.
+    run = Run(plane, [later(plane, minutes=1)] * 5).run()
+    assert [each.at for each in run.reports] == [start + timedelta(minutes=number) for number in range(6)]
+    assert [at for at, _ in looks] == [start + timedelta(minutes=number) for number in range(1, 6)]
 
 
 def test_where_drift_was_found_a_pass_follows_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -126,7 +126,8 @@ class Driver:
                 if changed or watched or asked or report is None or _is_due(report, now):
                     report = self._control.run_pass(look_at_source=False)
                     self._told(report)
-                elif self._looks_after(now):
+                # Also after a pass that found nothing to do: while something is under way one comes at each wake.
+                if not report.wrote and self._looks_after(now):
                     report = None
                     continue
                 beside = self._beside()
