@@ -13,7 +13,10 @@ from deliver.contract import NOTE, A, B, DeliveryContract, parcel
 from fleetform.deliver.git import Branch, GitDelivery
 from fleetform.deliver.tree import INVENTORY
 from fleetform.model.results.decisions import PluginKey
+from fleetform.outside.errors import OutsideError
 from fleetform.outside.mirrors import Mirror
+from fleetform.ports.delivery import Failure
+from support.silent import SilentServer
 
 
 def git(folder: Path, *arguments: str, stdin: str | None = None) -> str:
@@ -124,6 +127,23 @@ class TestGit(DeliveryContract):
         (tmp_path / "gone.git").rename(self.remote)
         assert self.delivery.deliver([parcel(A, one="1")], [B], NOTE) == {}
         assert self.seen() == {"eu-1/cert-manager/one.yaml": "1"}
+
+    def test_a_remote_that_is_silent_fails_every_parcel_and_is_tried_again_later(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for name in [each for each in os.environ if each.lower().endswith("_proxy")]:
+            monkeypatch.delenv(name)
+        for scheme in ("http", "https"):
+            with SilentServer() as server:
+                mirror = Mirror(str(tmp_path / scheme), f"{scheme}://{server.host}/x.git", silence=1)
+                delivery = GitDelivery(mirror, Branch("main", "clusters"), lambda: None, self.pauses.append)
+                failed = delivery.deliver([parcel(A, one="1")], [B], NOTE)
+                assert set(failed) == {A, B}
+                message = f"git cannot fetch {scheme}://{server.host}/x.git: nothing came from there for 1 s"
+                assert failed[A] == Failure(message, "check the server and the network")
+                with pytest.raises(OutsideError, match="nothing came from there"):
+                    delivery.drift([A])
+        assert self.pauses == []
 
     def test_a_hook_that_refuses_is_told(self) -> None:
         hook = self.remote / "hooks" / "pre-receive"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from fleetform.outside import authorship
 from fleetform.outside.authorship import AuthorMemory
 from fleetform.outside.mirrors import Mirror
 from support.repositories import Repository
+from support.silent import SilentServer
 
 NAMES = ["git:main:fleet"]
 
@@ -73,6 +75,22 @@ def test_a_repository_elsewhere_is_read_as_it_was_fetched_and_a_failure_is_said(
     source.fetch()
     assert source.read().revision == commit
     assert not source.read().problems
+
+
+def test_a_repository_whose_server_is_silent_is_given_up_and_leaves_what_was_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [each for each in os.environ if each.lower().endswith("_proxy")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "fleet.db.git"))
+    with SilentServer() as server:
+        url = f"http://{server.host}/fleet.git"
+        source = RepositorySource(Mirror(str(tmp_path / "fleet.db.git"), url, silence=1), NAMES)
+        source.fetch()
+    found = source.read()
+    assert [(each.code, each.message) for each in found.problems] == [
+        ("cannot-read", f"git cannot fetch {url}: nothing came from there for 1 s")
+    ]
 
 
 def test_a_branch_that_was_rewritten_or_deleted_elsewhere_is_so_here(

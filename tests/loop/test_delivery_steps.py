@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -297,6 +298,22 @@ def test_where_something_goes_is_stored_before_it_is_there() -> None:
     assert after.deliveries == {A: DeliveryRecord(FOLDER), B: arrived()}
     assert announced(after, [A, B], {A: BRANCH}) is after
     assert announced(before, [A], {}) is before
+
+
+def test_the_pause_after_a_try_that_took_long_begins_at_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    no, seconds = Failure("no", ""), iter(range(0, 10_000, 60))
+    monkeypatch.setattr("fleetform.loop.delivering.time", SimpleNamespace(monotonic=lambda: float(next(seconds))))
+    after = deliver(Post(a=no), image({A: admitted()}), {A: BRANCH})
+    failing = after.deliveries[A].failing
+    assert failing is not None
+    assert failing.retry_at == NOW + timedelta(seconds=65)
+    left = image({A: admitted()}, {A: arrived(FOLDER, leaves=(BRANCH,))})
+    trouble = deliver(Post(a=no), left, {A: FOLDER}).deliveries[A].trouble
+    assert trouble is not None
+    assert trouble.retry_at == NOW + timedelta(seconds=65)
+    gone_ = deliver(Post(a=no), image({}, {A: arrived(BRANCH)}), {}, {A: ""}).deliveries[A].trouble
+    assert gone_ is not None
+    assert gone_.retry_at == NOW + timedelta(seconds=65)
 
 
 # ---- Drift

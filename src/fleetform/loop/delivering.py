@@ -6,6 +6,7 @@ whatever the files say by now.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -129,18 +130,20 @@ class Deliveries:
         removed = []
         for destination in sorted({*parcels, *leaving}, key=str):
             sent, gone = parcels.get(destination, []), leaving.get(destination, [])
+            began = time.monotonic()
             failures = self._deliverer(destination).deliver(sent, gone, _note(image, sent, gone))
             answers.note(destination, sent, gone, failures)
             for key in [key for key, failure in failures.items() if failure is UNDER_WAY]:
                 # What comes of it is taken as soon as it is there, whatever failed before.
                 self._tried.pop(key, None)
-            records.update(_after(records, destination, sent, failures, now))
+            tried = _tried_at(now, began)
+            records.update(_after(records, destination, sent, failures, now, tried))
             for key in gone:
                 failure = failures.get(key)
                 if failure is None:
                     removed.append(key)
                 elif failure is not UNDER_WAY:
-                    records[key] = _failed(records[key], "removal", destination, failure, now)
+                    records[key] = _failed(records[key], "removal", destination, failure, tried)
         return removed
 
     def _clear(
@@ -158,11 +161,13 @@ class Deliveries:
                 leaving.setdefault(destination, []).append(key)
         for destination, keys in sorted(leaving.items(), key=str):
             note = Note(f"{keys[0][2]} moved" if len(keys) == 1 else f"{len(keys):,} plugins moved")
+            began = time.monotonic()
             failures = self._deliverer(destination).deliver([], keys, note)
+            tried = _tried_at(now, began)
             for key in keys:
                 record, failure = records[key], failures.get(key)
                 if failure is not None:
-                    record = _failed(record, "removal", destination, failure, now)
+                    record = _failed(record, "removal", destination, failure, tried)
                     if record.trouble is None or now - record.trouble.since < _GIVEN_UP:
                         records[key] = record
                         continue
@@ -288,6 +293,7 @@ def _after(
     sent: Iterable[Parcel],
     failures: Mapping[PluginKey, Failure],
     now: datetime,
+    tried: datetime,
 ) -> Iterator[tuple[PluginKey, DeliveryRecord]]:
     """The records of parcels that arrived, or could not."""
     for parcel in sent:
@@ -295,7 +301,7 @@ def _after(
         if failure is None:
             yield parcel.key, _arrived(before, destination, parcel, now)
         elif failure is not UNDER_WAY:
-            record = _failed(before, "delivery", destination, failure, now)
+            record = _failed(before, "delivery", destination, failure, tried)
             refused = failure.refused and destination.kind == "kubernetes"
             if refused and record.trouble is not None:
                 # It is not brought again before it is started again.
@@ -310,6 +316,12 @@ def _arrived(before: DeliveryRecord | None, destination: Destination, parcel: Pa
     # Back where it was before: its files are no leftovers there.
     leaves = tuple(dict.fromkeys(each for each in leaves if not each.is_at(destination)))
     return DeliveryRecord(destination, parcel.input_hash, parcel.digest, now, leaves)
+
+
+def _tried_at(now: datetime, began: float) -> datetime:
+    """When a try of a pass ended, if it took long: the pause comes after it, and does not pass within it."""
+    took = timedelta(seconds=int(time.monotonic() - began))
+    return now + took if took >= _FIRST_RETRY else now
 
 
 def _failed(

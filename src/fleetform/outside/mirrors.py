@@ -16,9 +16,11 @@ from urllib.parse import urlsplit
 from fleetform.model.kinds.definition import GitRevision
 from fleetform.outside.credentials import Credentials
 from fleetform.outside.git import GitError, GitTree, TreeEntry, entries_of, read_blobs, run_git
+from fleetform.outside.silence import SilentError, SilentServers, check_answers, is_too_slow, ssh_command, with_limits
 from fleetform.syntax.addresses import shown, without_logins
 
-_PATIENCE = 600.0
+# How long a fetch or a push may take in all, and how long nothing may come from the other side meanwhile.
+_PATIENCE, _SILENCE = 600.0, 60.0
 _SCHEMES = ("https", "http", "ssh", "git", "file")
 _LIKE_SCP = re.compile(r"[\w.-]+@[\w.-]+:(?!//)")
 _OTHER_REPOSITORY = (
@@ -51,10 +53,15 @@ class Change(NamedTuple):
 
 
 class Mirror:
-    """The bare copy of a repository below a folder."""
+    """The bare copy of a repository below a folder.
 
-    def __init__(self, folder: str, url: str) -> None:
-        self._folder, self._url = folder, url
+    silence: after so many seconds in which nothing comes from the repository it is given up; what comes slowly is not.
+    silent are servers that were given up a moment ago.
+    """
+
+    def __init__(self, folder: str, url: str, silence: float = _SILENCE, silent: SilentServers | None = None) -> None:
+        self._folder, self._url, self._silence = folder, url, silence
+        self._silent = silent or SilentServers()
         self._shown = shown(url)
 
     def update(self, credentials: Credentials | None, refs: tuple[str, ...] = _EVERYTHING) -> None:
@@ -72,20 +79,19 @@ class Mirror:
             for name in os.listdir(folder):
                 if name.endswith(".lock"):
                     os.unlink(os.path.join(folder, name))
-        with _with_credentials(self._url, credentials) as environment:
-            try:
-                run_git(
-                    *("fetch", "--quiet", "--prune", "--force", "--no-tags", "--update-shallow"),
-                    *("--no-write-fetch-head", "--end-of-options", self._url, *refs),
-                    failing=failing,
-                    folder=self._folder,
-                    environment=environment,
-                    timeout=_PATIENCE,
-                )
-            except GitError as error:
-                # The first line is the reason; the others are guesses.
-                message = without_logins(error.message.replace(self._url, self._shown)).partition("\n")[0]
-                raise GitError(message, "check the address, the network and secretRef") from None
+        try:
+            self._reach(
+                *("fetch", "--quiet", "--prune", "--force", "--no-tags", "--update-shallow"),
+                *("--no-write-fetch-head", "--end-of-options", self._url, *refs),
+                failing=failing,
+                credentials=credentials,
+            )
+        except SilentError:
+            raise
+        except GitError as error:
+            # The first line is the reason; the others are guesses.
+            message = without_logins(error.message.replace(self._url, self._shown)).partition("\n")[0]
+            raise GitError(message, "check the address, the network and secretRef") from None
 
     def take_fetched(self) -> None:
         """Branches become what was fetched ASIDE; all of them at once, or none."""
@@ -160,25 +166,39 @@ class Mirror:
     def push(self, commit: str, branch: str, credentials: Credentials | None) -> bool:
         """Puts a commit at the end of a branch, never by force; False if the branch has moved meanwhile."""
         check_address(self._url)
-        with _with_credentials(self._url, credentials) as environment:
-            try:
-                run_git(
-                    *("push", "--end-of-options", self._url, f"{commit}:refs/heads/{branch}"),
-                    failing=f"git cannot push to {self._shown}",
-                    folder=self._folder,
-                    environment=environment,
-                    timeout=_PATIENCE,
-                )
-            except GitError as error:
-                if _MOVED.search(error.message):
-                    return False
-                # The line about the branch says why; those around it only that.
-                lines = without_logins(error.message.replace(self._url, self._shown)).split("\n")
-                reason = next((line.strip(" !") for line in lines if line.startswith(" ! ")), lines[0])
-                failing = f"git cannot push to {self._shown}"
-                message = reason if reason.startswith(failing) else f"{failing}: {reason}"
-                raise GitError(message, "check the address, the network, secretRef and the branch's rules") from None
+        failing = f"git cannot push to {self._shown}"
+        try:
+            self._reach(
+                *("push", "--end-of-options", self._url, f"{commit}:refs/heads/{branch}"),
+                failing=failing,
+                credentials=credentials,
+            )
+        except SilentError:
+            raise
+        except GitError as error:
+            if _MOVED.search(error.message):
+                return False
+            # The line about the branch says why; those around it only that.
+            lines = without_logins(error.message.replace(self._url, self._shown)).split("\n")
+            reason = next((line.strip(" !") for line in lines if line.startswith(" ! ")), lines[0])
+            message = reason if reason.startswith(failing) else f"{failing}: {reason}"
+            raise GitError(message, "check the address, the network, secretRef and the branch's rules") from None
         return True
+
+    def _reach(self, *arguments: str, failing: str, credentials: Credentials | None) -> None:
+        """Runs git where it goes to the repository itself."""
+        if self._silent.holds(self._url):
+            raise SilentError(failing, self._silence)
+        with _with_credentials(self._url, credentials, self._silence) as environment:
+            bounded = with_limits(self._url, self._folder, environment, self._silence)
+            try:
+                check_answers(self._url, self._folder, bounded, failing, self._silence)
+                run_git(*arguments, failing=failing, folder=self._folder, environment=bounded, timeout=_PATIENCE)
+            except GitError as error:
+                if not isinstance(error, SilentError) and not is_too_slow(error):
+                    raise
+                self._silent.note(self._url)
+                raise SilentError(failing, self._silence) from None
 
     def tags(self) -> list[tuple[str, Commit]]:
         """Every tag that leads to a commit, oldest first."""
@@ -323,7 +343,7 @@ def git_address(url: str, folder: str) -> str:
 
 
 @contextmanager
-def _with_credentials(url: str, credentials: Credentials | None) -> Iterator[dict[str, str]]:
+def _with_credentials(url: str, credentials: Credentials | None, silence: float) -> Iterator[dict[str, str]]:
     """An environment in which git never prompts, and has the credentials for this one host."""
     environment = {
         **_plain(),
@@ -333,7 +353,6 @@ def _with_credentials(url: str, credentials: Credentials | None) -> Iterator[dic
         "GIT_ALLOW_PROTOCOL": ":".join(_SCHEMES),
         "LC_ALL": "C",
     }
-    environment.setdefault("GIT_SSH_COMMAND", "ssh -oBatchMode=yes")
     if credentials is None:
         yield environment
         return
@@ -343,7 +362,7 @@ def _with_credentials(url: str, credentials: Credentials | None) -> Iterator[dic
         yield environment
         return
     with tempfile.TemporaryDirectory(prefix="fleetform-") as folder:
-        command = f"ssh -oBatchMode=yes -oIdentitiesOnly=yes -i {_private(folder, 'key', credentials.private_key)}"
+        command = f"{ssh_command(silence)} -oIdentitiesOnly=yes -i {_private(folder, 'key', credentials.private_key)}"
         if credentials.known_hosts is not None:
             command += f" -oUserKnownHostsFile={_private(folder, 'known_hosts', credentials.known_hosts)}"
         yield {**environment, "GIT_SSH_COMMAND": command}

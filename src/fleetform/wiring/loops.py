@@ -96,6 +96,9 @@ def open_loop(parts: LoopParts) -> Loop:
     from fleetform.observe.health import ClusterObserver
     from fleetform.outside.mirrors import Mirror, git_address
     from fleetform.outside.posts import Posts
+    from fleetform.outside.silence import SilentServers
+
+    silent = SilentServers()
 
     def deliverer(destination: Destination) -> Deliverer:
         if destination.kind == "directory":
@@ -104,7 +107,7 @@ def open_loop(parts: LoopParts) -> Loop:
             return clusters.deliverer(destination)
         address = git_address(destination.path, ".")
         name = hashlib.sha256(address.encode()).hexdigest()[:16]
-        mirror = Mirror(os.path.join(cache_folder(), "deliveries", name), address)
+        mirror = Mirror(os.path.join(cache_folder(), "deliveries", name), address, silent=silent)
         branch = Branch(destination.branch, destination.folder, destination.sign)
         return GitDelivery(mirror, branch, lambda: login_of(control.fleet, destination), time.sleep)
 
