@@ -40,6 +40,7 @@ STARTS = {
 PAGES = (
     "README.md",
     "docs/tutorial.md",
+    "docs/tutorial-control-plane.md",
     "docs/how-to/*.md",
     "docs/reference/cli.md",
     "examples/fleet/README.md",
@@ -156,14 +157,18 @@ def reader_for(page: str, home: Path) -> Reader:
 @pytest.mark.parametrize("page", pages())
 def test_commands_print_what_the_page_says(page: str, tmp_path: Path) -> None:
     reader = reader_for(page, tmp_path)
-    for step in steps_on(page):
-        if isinstance(step, File):
-            reader.write(step)
-        elif not passed_over(step.text):
-            printed = reader.run(step.text)
-            if not same(printed, step.printed):
-                where = f"{page}:{step.line}: $ {step.text}"
-                pytest.fail("\n".join((where, "--- the page says", *step.printed, "--- it prints", *printed)), False)
+    try:
+        for step in steps_on(page):
+            if isinstance(step, File):
+                reader.write(step)
+            elif not passed_over(step.text):
+                printed = reader.run(step.text)
+                if not same(printed, step.printed):
+                    told = (f"{page}:{step.line}: $ {step.text}", "--- the page says", *step.printed)
+                    pytest.fail("\n".join((*told, "--- it prints", *printed)), False)
+    finally:
+        # A page that lets a server run ends it itself, if it is played to its end.
+        reader.run("if test -f serve.pid; then kill -9 $(cat serve.pid) 2> /dev/null || true; fi")
 
 
 @pytest.mark.rule("R3-2")

@@ -10,7 +10,9 @@ from typing import NamedTuple
 BLOCK = re.compile(
     r"^(?P<indent> *)(?P<fence>```+)(?P<language>\w*)\n(?P<text>.*?)^(?P=indent)(?P=fence)$", re.MULTILINE | re.DOTALL
 )
-_FILE = re.compile(r"(?P<verb>[Ww]rite|[Aa]ppend to|[Cc]hange) `(?P<name>[\w./-]+\.(?:yaml|json))`(?: to)?:\s*\Z")
+_FILE = re.compile(
+    r"(?P<verb>[Ww]rite|[Aa]ppend to|[Cc]hange) `(?P<name>[\w./-]+\.(?:yaml|json)|[\w./-]+/probe)`(?: to)?:\s*\Z"
+)
 
 
 class Command(NamedTuple):
