@@ -160,7 +160,7 @@ def _states(
     now: datetime,
     extras: Extras,
 ) -> dict[PluginKey, PluginState]:
-    """What is stored of plugins after a plan. known has the rollouts after it: one may have ended, and the next begun."""
+    """What is stored of plugins after a plan. known has the rollouts after it: one may have ended, another begun."""
 
     @cache
     def changed(owner: Ref) -> str:

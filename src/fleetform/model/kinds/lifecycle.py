@@ -38,7 +38,9 @@ class LifecyclePolicySpec(Record, frozen=True):
     max_stage_wait: Annotated[Duration | None, doc("The longest wait a stage may ask for.")] = None
     require_update_window: Annotated[bool | None, doc("A preset that no window reaches is an error.")] = None
     emergency: Annotated[Emergency | None, doc("What an emergency change needs.")] = None
-    max_deletes: Annotated[PercentOrCount | None, doc("How many plugins one change may delete unapproved; a share: at least 3.")] = None
+    max_deletes: Annotated[
+        PercentOrCount | None, doc("How many plugins one change may delete unapproved; a share: at least 3.")
+    ] = None
     support: Annotated[list[Support] | None, doc("Which versions are supported.")] = None
     max_unreachable: Annotated[PercentOrCount | None, doc("Above it no new stage starts.")] = None
     unreachable_after: Annotated[Duration | None, doc("When a silent cluster counts as unreachable.")] = None
