@@ -8,14 +8,12 @@ random schedules to show.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from simulation.faults import KINDS, Fault, Where
+from simulation.faults import KINDS, Fault
 from simulation.fleet import FleetText
 from simulation.world import Action, World
-
-Kinds = Mapping[Where, Sequence[str]]
 
 
 @dataclass
@@ -27,17 +25,8 @@ class Explored:
     situations: set[str] = field(default_factory=set)
 
 
-# Those after which the world is soon as it was: nothing is put off, no clock is set. (A process that is replaced, or is
-# not told of an edit, is every one here.)
-FORGOTTEN: Kinds = {
-    "pass": ("stale-files", "unreadable", "half-read", "empty", "no-renders", "silent", "stale-health"),
-    "commit": KINDS["commit"],
-    "delivery": ("crash-before", "crash-after", "partial", "twice"),
-}
-
-
-def explore(script: Sequence[Action], fleet: FleetText, most: int = 2, kinds: Kinds = KINDS) -> Explored:
-    """Plays every schedule of up to so many faults of some kinds; each must end as the undisturbed world."""
+def explore(script: Sequence[Action], fleet: FleetText, most: int = 2) -> Explored:
+    """Plays every schedule of up to so many faults; each must end as the undisturbed world."""
     undisturbed = World(script, fleet=fleet).play()
     found = Explored()
     left_at: dict[bytes, int] = {}
@@ -49,7 +38,7 @@ def explore(script: Sequence[Action], fleet: FleetText, most: int = 2, kinds: Ki
             continue
         found.worlds += digest not in left_at
         left_at[digest] = left
-        for after, faults in _steps(world, left, kinds):
+        for after, faults in _steps(world, left):
             found.steps += 1
             found.situations |= after.situations
             path = (*before, *faults)
@@ -61,7 +50,7 @@ def explore(script: Sequence[Action], fleet: FleetText, most: int = 2, kinds: Ki
     return found
 
 
-def _steps(world: World, left: int, kinds: Kinds) -> Iterator[tuple[World, tuple[Fault, ...]]]:
+def _steps(world: World, left: int) -> Iterator[tuple[World, tuple[Fault, ...]]]:
     """What becomes of a world in one step, without a fault and with every one that can happen in it."""
     todo: list[tuple[Fault, ...]] = [()]
     while todo:
@@ -77,4 +66,4 @@ def _steps(world: World, left: int, kinds: Kinds) -> Iterator[tuple[World, tuple
             # A second one can only happen at a moment after the first.
             met = after.moments.met
             since = met.index(faults[-1][:2]) + 1 if faults else 0
-            todo += [(*faults, Fault(*moment, kind)) for moment in met[since:] for kind in kinds[moment[0]]]
+            todo += [(*faults, Fault(*moment, kind)) for moment in met[since:] for kind in KINDS[moment[0]]]

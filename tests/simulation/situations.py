@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fleetform.engine.plan.records import Approval
 from fleetform.engine.plan.rollouts import Rollout
 from fleetform.loop.image import Image
 from fleetform.ports.store import Event
@@ -16,6 +17,7 @@ SITUATIONS = frozenset(
         "a failure during a rollback",
         "a rollback that could not be delivered",
         "an approval that came to nothing",
+        "an approval that was void while something was in flight",
         "a cluster that left during a rollout",
         "a cluster that joined during a rollout",
         "a cluster that joined and went back",
@@ -73,15 +75,11 @@ def of_crash(image: Image) -> set[str]:
 def of_pass(image: Image, kind: str | None, down: bool) -> set[str]:
     """What a pass with a fault meets; without one, what people made of rollouts."""
     running = open_rollouts(image)
-    found = set()
+    found = _of_requests(image, running)
     if any(each.queued for each in running):
         found.add("a change that waited for another")
     if any(each.queued and each.phase == "RollingBack" for each in running):
         found.add("a change that waited for a rollback")
-    if any(each.paused for each in running) and in_flight(image):
-        found.add("a rollout that was paused in flight")
-    if any(each.phase == "Superseded" for of in image.known.rollouts.rollouts.values() for each in of):
-        found.add("a change that replaced one in flight")
     if image.known.rollouts.silent_since and any(each.phase == "RollingBack" for each in running):
         found.add("a cluster that did not answer during a rollback")
     if running and down:
@@ -97,6 +95,25 @@ def of_pass(image: Image, kind: str | None, down: bool) -> set[str]:
             if state.in_flight and state.attempt is not None and state.attempt.back and record and record.failing:
                 found.add("a rollback that could not be delivered")
     return found
+
+
+def _of_requests(image: Image, running: list[Rollout]) -> set[str]:
+    """What people asked for while something was on its way."""
+    found = set()
+    if any(each.paused for each in running) and in_flight(image):
+        found.add("a rollout that was paused in flight")
+    if any(each.phase == "Superseded" for of in image.known.rollouts.rollouts.values() for each in of):
+        found.add("a change that replaced one in flight")
+    if in_flight(image) and any(_is_void(each, image) for each in image.known.rollouts.approvals):
+        found.add("an approval that was void while something was in flight")
+    return found
+
+
+def _is_void(approval: Approval, image: Image) -> bool:
+    """Its rollout ended before it came to the stage: what comes instead needs consent of its own."""
+    rollouts = [each for of in image.known.rollouts.rollouts.values() for each in of if each.name == approval.rollout]
+    stages = [stage for each in rollouts if not each.is_open for stage in each.stages if stage.name == approval.stage]
+    return any(each.started is None for each in stages)
 
 
 def of_history(events: list[Event], approved: set[tuple[str, str]], image: Image) -> set[str]:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from simulation.faults import OLDER_FILES, Fault
@@ -21,6 +26,24 @@ def test_random_schedules_break_no_law_and_every_situation_comes_up() -> None:
             error.add_note(str(drawn(seed)))
             raise
     assert not missing
+
+
+def test_a_seed_is_the_same_schedule_with_the_same_end_in_every_process() -> None:
+    program = """if True:
+        import hashlib, sys
+        from simulation.schedules import drawn, played
+        for seed in (3, 17, 255):
+            world = played(drawn(seed))
+            told = [(each.at, each.event, each.cluster, each.version, each.reason) for each in world.witness.events]
+            print(drawn(seed), hashlib.sha256(repr((told, world.moments.counts)).encode()).hexdigest())
+    """
+    printed = set()
+    for hash_seed in ("1", "2"):
+        environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(Path(__file__).parents[1])}
+        done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        printed.add(done.stdout)
+    assert len(printed) == 1
 
 
 @pytest.mark.rule("B22")
