@@ -63,6 +63,6 @@ def is_another_plugins(live: Mapping[str, Any], key: PluginKey) -> bool:
 
 
 def is_kept(live: Mapping[str, Any]) -> bool:
-    """Whether an object stays when its plugin no longer names it."""
+    """Whether an object stays when its plugin no longer names it; the annotation is read as Helm reads it."""
     annotations = live["metadata"].get("annotations") or {}
-    return live["kind"] in _NEVER_REMOVED or annotations.get(_KEEP) == "keep"
+    return live["kind"] in _NEVER_REMOVED or annotations.get(_KEEP, "").strip().lower() == "keep"

@@ -74,6 +74,16 @@ def test_kinds_namespaces_and_what_asks_to_be_kept_stay(target: Target) -> None:
     assert target.known() == set()
 
 
+@pytest.mark.rule("B22")
+@pytest.mark.parametrize(("written", "stays"), [("Keep", True), (" KEEP\n", True), ("keep it", False), ("", False)])
+def test_the_annotation_that_keeps_is_read_as_helm_reads_it(target: Target, written: str, stays: bool) -> None:
+    kept = config("kept")
+    kept["metadata"]["annotations"] = {"helm.sh/resource-policy": written}
+    assert target.apply(kept, config()) == []
+    assert target.apply(config()) == []
+    assert (target.get("ConfigMap", "kept") is not None) == stays
+
+
 def test_an_object_of_another_plugin_is_never_taken(target: Target) -> None:
     target.apply(config(x="1"), key=OTHER)
     (problem,) = target.apply(config(x="2"), adopt=True)
