@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from types import SimpleNamespace
@@ -64,7 +64,7 @@ class Post:
         keys = {*(each.key for each in parcels), *removals}
         return {key: failure for key, failure in self.failures.items() if key in keys}
 
-    def drift(self, keys: Sequence[PluginKey]) -> Sequence[Drift]:
+    def drift(self, keys: Sequence[PluginKey], beside: Collection[str] = ()) -> Sequence[Drift]:
         if isinstance(self.drifts, Exception):
             raise self.drifts
         return [each for each in self.drifts if each.key in keys]

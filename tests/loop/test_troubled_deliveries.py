@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -41,7 +41,7 @@ class Place:
         self.there -= set(removals)
         return {}
 
-    def drift(self, keys: Sequence[PluginKey]) -> Sequence[Drift]:
+    def drift(self, keys: Sequence[PluginKey], beside: Collection[str] = ()) -> Sequence[Drift]:
         return ()
 
 

@@ -319,15 +319,23 @@ def test_what_is_there_already_is_named_with_what_taking_it_over_would_change_an
 
 # ---- Accounts
 
+ALL: list[dict[str, Any]] = [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]
+
 
 def an_account(fleet: Workloads, rules: list[dict[str, Any]] | None = None) -> str:
-    """The kubeconfig of a ServiceAccount of c1 that may do this, or everything; its token is the API server's own."""
+    """The kubeconfig of a ServiceAccount of c1 that may do this, or everything."""
+    kubeconfig = an_account_without_rights(fleet)
+    grant(fleet, rules or ALL)
+    return kubeconfig
+
+
+def an_account_without_rights(fleet: Workloads) -> str:
+    """The kubeconfig of a ServiceAccount of c1; its token is the API server's own."""
     client, name = fleet.clients["c1"], f"{fleet.namespace}-account"
     client.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}, force=True)
     client.apply(
         {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "it", "namespace": name}}, force=True
     )
-    grant(fleet, rules or [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}])
     asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"audiences": []}}
     path = f"/api/v1/namespaces/{name}/serviceaccounts/it/token"
     token = json.loads(client.raw("POST", path, json.dumps(asked).encode()))["status"]["token"]
@@ -346,16 +354,21 @@ def is_let_in(kubeconfig: str) -> bool:
     return True
 
 
-def grant(fleet: Workloads, rules: list[dict[str, Any]]) -> None:
+def grant(fleet: Workloads, rules: list[dict[str, Any]], *namespaces: str) -> None:
+    """In these namespaces, or everywhere."""
     client, name, group = fleet.clients["c1"], f"{fleet.namespace}-account", "rbac.authorization.k8s.io"
-    role = {"kind": "ClusterRole", "rules": rules}
-    binding = {
-        "kind": "ClusterRoleBinding",
+    bound = {
         "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": name},
         "subjects": [{"kind": "ServiceAccount", "name": "it", "namespace": name}],
     }
-    for each in (role, binding):
-        client.apply({"apiVersion": f"{group}/v1", "metadata": {"name": name}, **each}, force=True)
+    objects: list[dict[str, Any]] = [{"kind": "ClusterRole", "metadata": {"name": name}, "rules": rules}]
+    for each in namespaces:
+        client.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": each}}, force=True)
+        objects.append({"kind": "RoleBinding", "metadata": {"name": name, "namespace": each}, **bound})
+    if not namespaces:
+        objects.append({"kind": "ClusterRoleBinding", "metadata": {"name": name}, **bound})
+    for each_ in objects:
+        client.apply({"apiVersion": f"{group}/v1", **each_}, force=True)
 
 
 @pytest.mark.rule("B25")
@@ -423,3 +436,47 @@ def test_a_cluster_on_which_nothing_happens_is_missed_and_comes_back(start: Star
     fleet.reach_by("c1", good)
     fleet.wait(400)
     assert not fleet.opened().control.image.known.rollouts.silent_since
+
+
+def test_plugins_of_namespaces_that_an_account_may_look_at_one_by_one_are_no_drift_for_each_other(
+    start: Started,
+) -> None:
+    fleet = start()
+    second = f"{fleet.namespace}-second"
+    kubeconfig = an_account_without_rights(fleet)
+    grant(fleet, ALL, fleet.namespace, second)
+    fleet.reach_by("c1", kubeconfig)
+    (fleet.folder / "sources" / "maps").mkdir()
+    (fleet.folder / "sources" / "maps" / "web.yaml").write_text(MANIFESTS.partition("---")[2], encoding="utf-8")
+    made = {"version": "1.0.0", "source": {"manifests": {"path": "../sources/maps"}}}
+    fleet.write("maps.yaml", document("PluginDefinition", "maps", made))
+    plugin = {"pluginDefinition": {"name": "maps"}, "releaseNamespace": second}
+    spec = {"clusterSelector": {}, "plugin": plugin, "delivery": {"kubernetes": {}}}
+    fleet.write("second.yaml", document("PluginPreset", "second", spec))
+    fleet.settle()
+    fleet.wait()
+    fleet.installed()
+    assert all(each.input_hash for each in fleet.opened().control.image.deliveries.values())
+    assert len(fleet.opened().control.image.deliveries) == 2
+    fleet.look_for_drift()
+    assert fleet.said_of_drift() == []
+    # In both of them it is still found, and brought back.
+    client = fleet.clients["c1"]
+    maps = client.resource("v1", "ConfigMap")
+    for namespace in (fleet.namespace, second):
+        client.delete(maps, namespace, "web")
+        # Another process looks at once.
+        fleet.restart()
+        fleet.look_for_drift()
+        assert fleet.said_of_drift()[0] == f"ConfigMap {namespace}/web is missing"
+        fleet.settle()
+        assert client.get(maps, namespace, "web") is not None
+    # Where the account may look no longer nothing is told, and of the other namespace everything is.
+    binding = client.resource("rbac.authorization.k8s.io/v1", "RoleBinding")
+    client.delete(binding, second, f"{fleet.namespace}-account")
+    client.delete(maps, fleet.namespace, "web")
+    client.delete(maps, second, "web")
+    told = len(fleet.said_of_drift())
+    fleet.restart()
+    fleet.look_for_drift()
+    assert fleet.said_of_drift()[:-told] == [f"ConfigMap {fleet.namespace}/web is missing"]

@@ -6,7 +6,7 @@ is read once in it, so that one fault of reading per pass is every fault of read
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Literal, NamedTuple
@@ -179,7 +179,7 @@ class FaultyTargets(Targets):
     def _failed(self, keys: Sequence[PluginKey], removals: Sequence[PluginKey]) -> Mapping[PluginKey, Failure]:
         return dict.fromkeys([*keys, *removals], Failure("the remote is gone", "wait for it"))
 
-    def drift(self, keys: Sequence[PluginKey]) -> Sequence[Drift]:
+    def drift(self, keys: Sequence[PluginKey], beside: Collection[str] = ()) -> Sequence[Drift]:
         return ()
 
 

@@ -195,8 +195,8 @@ class _Deaf:
         self._deliverer.deliver(*asked)
         return {}
 
-    def drift(self, keys: Any) -> Any:
-        return self._deliverer.drift(keys)
+    def drift(self, *asked: Any) -> Any:
+        return self._deliverer.drift(*asked)
 
 
 def _deaf(patch: Patch) -> None:

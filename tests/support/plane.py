@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -84,7 +84,7 @@ class Targets:
             self.there.pop(key, None)
         return failed
 
-    def drift(self, keys: Sequence[PluginKey]) -> Sequence[Drift]:
+    def drift(self, keys: Sequence[PluginKey], beside: Collection[str] = ()) -> Sequence[Drift]:
         return ()
 
     def versions(self) -> dict[str, str | None]:

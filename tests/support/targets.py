@@ -56,6 +56,21 @@ class Target:
     def helm(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         return self._run("helm", arguments)
 
+    def as_account_of(self, *namespaces: str) -> Client:
+        """A client whose account may do everything in some namespaces, and nothing else."""
+        user, group = f"of-{self.namespace}", "rbac.authorization.k8s.io"
+        role = {"apiGroup": group, "kind": "ClusterRole", "name": "cluster-admin"}
+        for namespace in namespaces:
+            binding = {
+                "apiVersion": f"{group}/v1",
+                "kind": "RoleBinding",
+                "metadata": {"name": user, "namespace": namespace},
+                "roleRef": role,
+                "subjects": [{"apiGroup": group, "kind": "User", "name": user}],
+            }
+            self.client.apply(binding, force=True)
+        return Client(self.client.access.acting_as(user, ("system:authenticated",)))
+
     def _run(self, tool: str, arguments: tuple[str, ...], given: str = "") -> subprocess.CompletedProcess[str]:
         command = [str(tools() / tool), "--kubeconfig", str(self._config), "-n", self.namespace, *arguments]
         return subprocess.run(command, input=given, text=True, check=False, capture_output=True)

@@ -15,14 +15,23 @@ from fleetform.outside.kubernetes.resources import Resource
 _MOST_NAMED = 10
 
 
-def inventories(client: Client, labels: Collection[str] | None, namespaces: Iterable[str]) -> dict[str, Known]:
-    """What each of some plugins has, or of all (None), by its label; namespaces are where to look if we may not look
-    everywhere."""
+class Inventories(NamedTuple):
+    """What plugins have, by their labels, and in which namespaces nobody can tell whether one has anything, and why;
+    everywhere: all namespaces were looked at."""
+
+    known: Mapping[str, Known]
+    untold: Mapping[str, ObjectError]
+    everywhere: bool
+
+
+def inventories(client: Client, labels: Collection[str] | None, namespaces: Iterable[str]) -> Inventories:
+    """What each of some plugins has, or of all (None); namespaces are where to look if we may not look everywhere."""
     parts: dict[str, list[Manifest]] = {}
-    maps = client.resource("v1", "ConfigMap")
-    for each in _listed(client, maps, f"{KIND}=true,{_selector(labels)}", namespaces, False):
+    listed = _listed(client, client.resource("v1", "ConfigMap"), f"{KIND}=true,{_selector(labels)}", namespaces, False)
+    for each in listed.items:
         parts.setdefault(each["metadata"]["labels"][PLUGIN], []).append(each)
-    return {label: known_from(found) for label, found in parts.items() if labels is None or label in labels}
+    known = {label: known_from(found) for label, found in parts.items() if labels is None or label in labels}
+    return Inventories(known, listed.untold, listed.everywhere)
 
 
 class Live(NamedTuple):
@@ -46,14 +55,17 @@ def live_objects(client: Client, known: Mapping[str, Known], metadata_only: Coll
         try:
             resource = client.resource(version, kind)
             brief = metadata_only is None or kind in metadata_only
-            for live in _listed(client, resource, selector, sorted({ref.namespace for ref in refs}), brief):
-                # Items of a list do not say what they are.
-                whole = {**live, "apiVersion": version, "kind": kind}
-                found[ref_of(whole)] = whole
+            listed = _listed(client, resource, selector, sorted({ref.namespace for ref in refs}), brief)
         except NoKindError:
             continue
         except ObjectError as error:
-            untold.update((ref, error) for ref in refs if ref not in found)
+            untold.update(dict.fromkeys(refs, error))
+            continue
+        for live in listed.items:
+            # Items of a list do not say what they are.
+            whole = {**live, "apiVersion": version, "kind": kind}
+            found[ref_of(whole)] = whole
+        untold.update((ref, listed.untold[ref.namespace]) for ref in refs if ref.namespace in listed.untold)
     return Live(found, untold)
 
 
@@ -66,18 +78,32 @@ def _selector(labels: Collection[str] | None) -> str:
     return PLUGIN if labels is None or len(labels) > _MOST_NAMED else f"{PLUGIN} in ({','.join(sorted(labels))})"
 
 
+class _Listed(NamedTuple):
+    """Objects of a kind, and the namespaces of which the cluster does not tell, and why."""
+
+    items: list[Manifest]
+    untold: Mapping[str, ObjectError]
+    everywhere: bool
+
+
 def _listed(
     client: Client, resource: Resource, selector: str, namespaces: Iterable[str], metadata_only: bool
-) -> Iterator[Manifest]:
+) -> _Listed:
     """By one list; by one for each namespace if the account may not look at all of them."""
     try:
-        yield from client.items(resource, labels=selector, metadata_only=metadata_only)
-        return
+        return _Listed(list(client.items(resource, labels=selector, metadata_only=metadata_only)), {}, True)
     except DeniedError:
         if not resource.namespaced:
             raise
     except MissingError:
         # The kind went between the question which kinds there are and this one.
-        return
+        return _Listed([], {}, True)
+    found: list[Manifest] = []
+    untold: dict[str, ObjectError] = {}
     for namespace in namespaces:
-        yield from client.items(resource, namespace, labels=selector, metadata_only=metadata_only)
+        try:
+            found += client.items(resource, namespace, labels=selector, metadata_only=metadata_only)
+        except ObjectError as error:
+            # Rights are given by namespace: what is denied in one says nothing of the others.
+            untold[namespace] = error
+    return _Listed(found, untold, False)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 
 from fleetform.deliver.tree import INVENTORY, edits, file_hash, folder_of, read_inventory
@@ -58,7 +58,7 @@ class DirectoryDelivery:
                 failed[key] = Failure(f"{folder_of(key)}/{error}", "remove that folder by hand", refused=True)
         return failed
 
-    def drift(self, keys: Sequence[PluginKey]) -> Sequence[Drift]:
+    def drift(self, keys: Sequence[PluginKey], beside: Collection[str] = ()) -> Sequence[Drift]:
         found: list[Drift] = []
         for key in keys:
             with suppress(OSError, ValueError), self._folder(key, make=False) as folder:

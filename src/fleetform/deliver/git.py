@@ -7,7 +7,7 @@ answer was lost is found at the next delivery, which then has nothing to do.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -66,7 +66,7 @@ class GitDelivery:
             failure = Failure(f"the branch {self._branch.name} moved {_TRIES} times meanwhile", "it is tried again")
         return dict.fromkeys((*(each.key for each in parcels), *removals), failure)
 
-    def drift(self, keys: Sequence[PluginKey]) -> Sequence[Drift]:
+    def drift(self, keys: Sequence[PluginKey], beside: Collection[str] = ()) -> Sequence[Drift]:
         """Of the branch as it was last fetched, which is now."""
         self._mirror.update(self._credentials())
         return _Tip(self._mirror, self._mirror.tip(self._branch.name), self._branch.folder).drift(keys)

@@ -120,10 +120,13 @@ def _looked_at(
     by_destination: dict[Destination, list[PluginKey]] = {}
     for key in keys:
         by_destination.setdefault(image.deliveries[key].destination, []).append(key)
+    beside: dict[str, set[str]] = {}
+    for destination in by_destination:
+        beside.setdefault(destination.path, set()).add(destination.namespace)
     found: dict[PluginKey, list[Drift]] = {}
     for destination, here in by_destination.items():
         try:
-            drifts = deliverer(destination).drift(here)
+            drifts = deliverer(destination).drift(here, sorted(beside[destination.path]))
         except (OutsideError, OSError):
             continue
         found.update((key, []) for key in here)

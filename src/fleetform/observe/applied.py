@@ -112,10 +112,17 @@ def _judged(plugins: Mapping[PluginKey, Applied], client: Client) -> Waiting[dic
     """What the cluster says of some plugins, by a list for each kind of object."""
     yield from ()
     labels = {label_of(key): key for key in plugins}
-    known = inventories(client, labels.keys(), sorted({each.namespace for each in plugins.values()}))
+    known, untold, _ = inventories(client, labels.keys(), sorted({each.namespace for each in plugins.values()}))
     live = live_objects(client, known, WITHOUT_STATUS)
     now = datetime.now(UTC)
-    return {key: _verdict(known.get(label, Known()), live, plugins[key].checks, now) for label, key in labels.items()}
+    found = {}
+    for label, key in labels.items():
+        error = untold.get(plugins[key].namespace)
+        if label not in known and error is not None:
+            found[key] = Verdict("Unknown", error.message, hint=error.hint)
+        else:
+            found[key] = _verdict(known.get(label, Known()), live, plugins[key].checks, now)
+    return found
 
 
 def _verdict(known: Known, live: Live, checks: Sequence[CheckedObject], now: datetime) -> Verdict:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from msgspec import Struct
@@ -79,8 +79,9 @@ class Deliverer(Protocol):
     ) -> Mapping[PluginKey, Failure]:
         """Brings parcels, and removes what was delivered for plugins that are gone; those that did not succeed yet."""
 
-    def drift(self, keys: Sequence[PluginKey]) -> Sequence[Drift]:
-        """What differs from what was delivered last; OutsideError while nobody can tell."""
+    def drift(self, keys: Sequence[PluginKey], beside: Collection[str] = ()) -> Sequence[Drift]:
+        """What differs from what was delivered last; OutsideError while nobody can tell. beside are the namespaces of
+        all plugins that are looked at on the same cluster."""
 
 
 class Beside(Protocol):

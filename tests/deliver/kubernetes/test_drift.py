@@ -6,9 +6,11 @@ from typing import Any
 
 from fleetform.clusters.ownership import label_of
 from fleetform.deliver.kubernetes.drift import look_for_drift
+from fleetform.observe.applied import _judged
 from fleetform.observe.object_health import FLUX_REQUEST
 from fleetform.outside.kubernetes.client import Client
-from support.targets import FLUX_HELM, KEY, Target, config, flux_kind
+from fleetform.ports.observing import Applied
+from support.targets import FLUX_HELM, KEY, OTHER, Target, config, flux_kind
 from support.waiting import finished
 
 LABELS = {"app": "web"}
@@ -21,7 +23,7 @@ def deployment(replicas: int = 2, image: str = "web:1") -> dict[str, Any]:
 
 
 def _drift(target: Target) -> list[str]:
-    return [each.text for each in finished(look_for_drift(target.client, target.namespace))[label_of(KEY)]]
+    return [each.text for each in finished(look_for_drift(target.client, [target.namespace])).found[label_of(KEY)]]
 
 
 def _scale(target: Target, manager: str, replicas: int) -> None:
@@ -105,5 +107,32 @@ def test_asking_flux_to_reconcile_is_no_drift(target: Target) -> None:
 def test_the_last_object_of_a_kind_that_is_deleted_is_missing(target: Target) -> None:
     target.apply(deployment(), digest="one")
     target.kubectl("delete", "deployment", "web")
-    found = finished(look_for_drift(target.client, target.namespace))[label_of(KEY)]
+    found = finished(look_for_drift(target.client, [target.namespace])).found[label_of(KEY)]
     assert [(each.text, each.missing) for each in found] == [(f"Deployment {target.namespace}/web", True)]
+
+
+def test_what_an_account_may_look_at_in_some_namespaces_is_told_and_nothing_of_the_others(target: Target) -> None:
+    """An object in a namespace that it may not look at says nothing of those that it may."""
+    first, second = target.namespace, f"{target.namespace}-second"
+    elsewhere = config("far")
+    elsewhere["metadata"]["namespace"] = second
+    assert target.apply(config(), config("gone"), digest="one") == []
+    target.namespace = second
+    assert target.apply(config("db"), digest="one", key=OTHER) == []
+    target.namespace = first
+    assert target.apply(config(), config("gone"), elsewhere, digest="two") == []
+    target.kubectl("delete", "configmap", "gone")
+    maps = target.client.resource("v1", "ConfigMap")
+    target.client.delete(maps, second, "far")
+    client = target.as_account_of(first)
+    look = finished(look_for_drift(client, [first, second]))
+    assert [each.text for each in look.found[label_of(KEY)]] == [f"ConfigMap {first}/gone"]
+    assert label_of(OTHER) not in look.found
+    assert list(look.untold) == [second]
+    where = ("acme", "eu-1")
+    verdicts = finished(_judged({KEY: Applied(first, where), OTHER: Applied(second, where)}, client))
+    assert verdicts[KEY].message.startswith(f"ConfigMap {second}/far: ")
+    assert verdicts[OTHER].health == "Unknown"
+    assert "cannot list" in verdicts[OTHER].message
+    assert verdicts[OTHER].hint
+    client.close()

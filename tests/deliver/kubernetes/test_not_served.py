@@ -85,7 +85,7 @@ def test_what_cannot_be_seen_is_neither_drift_nor_healthy_and_is_not_forgotten(
     target.client.delete(target.client.resource("v1", "ConfigMap"), target.namespace, "web")
     aggregated.falls_silent()
     ref = ObjectRef(aggregated.group, "Thing", target.namespace, "one")
-    drift = finished(look_for_drift(target.client, target.namespace))
+    drift = finished(look_for_drift(target.client, [target.namespace])).found
     assert [each.text for each in drift[label_of(KEY)]] == [f"ConfigMap {target.namespace}/web"]
     where = Applied(target.namespace, ("acme", "eu-1"))
     verdicts = finished(_judged({KEY: where, OTHER: where}, target.client))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 
 from fleetform.clusters.ownership import Manifest, label_of
 from fleetform.clusters.secrets import secret_there
 from fleetform.clusters.work import ClusterKey, Clusters, Outcome, Waiting
 from fleetform.deliver.kubernetes.apply import ApplyOptions, ClusterApply
-from fleetform.deliver.kubernetes.drift import Found, look_for_drift
+from fleetform.deliver.kubernetes.drift import Found, Look, look_for_drift
 from fleetform.deliver.kubernetes.problems import Problem
 from fleetform.model.results.decisions import PluginKey
 from fleetform.outside.errors import OutsideError
@@ -29,7 +29,7 @@ class KubernetesDeliveries:
     def __init__(self, clusters: Clusters, clock: Callable[[], float] = time.monotonic) -> None:
         self.clusters, self.clock = clusters, clock
         # What was found on clusters when they were last looked at, and when that was.
-        self.looks: dict[ClusterKey, tuple[float, Mapping[str, Sequence[Found]]]] = {}
+        self.looks: dict[ClusterKey, tuple[float, Look]] = {}
 
     def to(
         self, cluster: ClusterKey, access: Access | AccessError, namespace: str, options: ApplyOptions
@@ -85,26 +85,39 @@ class KubernetesDelivery:
         failure = _failure(outcome)
         return {key: failure} if failure is not None else {}
 
-    def drift(self, keys: Sequence[PluginKey]) -> Sequence[Drift]:
-        """As of the last look, which is taken from time to time; OutsideError before the first one is over."""
-        deliveries = self._deliveries
-        known = deliveries.looks.get(self._cluster)
-        if known is None or deliveries.clock() - known[0] > _LOOKED_AT_FOR:
-            work = partial(look_for_drift, namespace=self._namespace)
-            slot = ("drift", self._cluster)
-            outcome = deliveries.clusters.outcome(self._cluster, self._access, slot, "look", work)
-            if outcome is not None and outcome.error is not None:
-                raise outcome.error
-            if outcome is not None:
-                known = deliveries.looks[self._cluster] = deliveries.clock(), outcome.answer
-        if known is None:
-            raise OutsideError("the cluster is being looked at")
-        found = known[1]
+    def drift(self, keys: Sequence[PluginKey], beside: Collection[str] = ()) -> Sequence[Drift]:
+        """As of the last look, which is taken from time to time; OutsideError before the first one is over, and where
+        the account may not look."""
+        look = self._look(frozenset({self._namespace, *beside}))
+        missing = [key for key in keys if label_of(key) not in look.found]
+        if missing and self._namespace in look.untold:
+            error = look.untold[self._namespace]
+            raise OutsideError(error.message, error.hint)
         return [
             Drift(key, each.text, each.missing)
             for key in keys
-            for each in found.get(label_of(key), (Found("its inventory", missing=True),))
+            for each in look.found.get(label_of(key), (Found("its inventory", missing=True),))
         ]
+
+    def _look(self, namespaces: frozenset[str]) -> Look:
+        """One of the whole cluster for all of its namespaces: what one does not see must not be missing for another."""
+        deliveries = self._deliveries
+        known = deliveries.looks.get(self._cluster)
+        counts = known is not None and self._namespace in known[1].namespaces
+        if known is not None and counts and deliveries.clock() - known[0] <= _LOOKED_AT_FOR:
+            return known[1]
+        work = partial(look_for_drift, namespaces=namespaces)
+        slot, id_ = ("drift", self._cluster), ("look", namespaces)
+        outcome = deliveries.clusters.outcome(self._cluster, self._access, slot, id_, work)
+        if outcome is None:
+            if known is not None and counts:
+                return known[1]
+            raise OutsideError("the cluster is being looked at")
+        if outcome.error is not None:
+            raise outcome.error
+        look: Look = outcome.answer
+        deliveries.looks[self._cluster] = deliveries.clock(), look
+        return look
 
 
 def _apply(

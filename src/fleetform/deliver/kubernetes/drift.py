@@ -3,7 +3,7 @@ of objects."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from fleetform.clusters.fields import lost_fields
@@ -11,6 +11,7 @@ from fleetform.clusters.inventory import Known
 from fleetform.clusters.listing import Live, inventories, live_objects, wanted
 from fleetform.clusters.work import Waiting
 from fleetform.outside.kubernetes.client import Client
+from fleetform.outside.kubernetes.errors import ObjectError
 
 # A field that somebody took over again and again would fill a page.
 _MOST_FIELDS = 5
@@ -23,13 +24,23 @@ class Found(NamedTuple):
     missing: bool = False
 
 
-def look_for_drift(client: Client, namespace: str) -> Waiting[Mapping[str, Sequence[Found]]]:
-    """What each plugin of the cluster has that is not as it was applied, by the plugins' labels."""
+class Look(NamedTuple):
+    """What was found on a cluster, by the plugins' labels; nothing is said of plugins whose inventories are in other
+    namespaces than these, or in one that could not be looked at."""
+
+    found: Mapping[str, Sequence[Found]]
+    namespaces: frozenset[str]
+    untold: Mapping[str, ObjectError]
+
+
+def look_for_drift(client: Client, namespaces: Collection[str]) -> Waiting[Look]:
+    """What each plugin of the cluster has that is not as it was applied; namespaces are those of all of them."""
     yield from ()
-    known = inventories(client, None, [namespace])
+    known, untold, _ = inventories(client, None, sorted(namespaces))
     live = live_objects(client, known)
     # What is being applied is not drift.
-    return {label: _found(each, live) if not each.applying else () for label, each in known.items()}
+    found = {label: _found(each, live) if not each.applying else () for label, each in known.items()}
+    return Look(found, frozenset(namespaces), untold)
 
 
 def _found(known: Known, live: Live) -> list[Found]:
