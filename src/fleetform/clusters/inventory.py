@@ -11,6 +11,7 @@ import zlib
 from base64 import b64decode, b64encode
 from binascii import Error as NotBase64
 from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 import msgspec
@@ -21,11 +22,15 @@ from fleetform.clusters.ownership import PLUGIN, Manifest, is_ours, label_of, ma
 from fleetform.model.results.decisions import PluginKey
 from fleetform.outside.kubernetes.client import Client
 from fleetform.outside.kubernetes.errors import ConflictError, DeniedError
+from fleetform.syntax.times import parse_time
 
 _PART = 500
 # What servers take in one ConfigMap is 1 MiB. Fields of a plugin beyond this are not kept, and not looked at for drift.
 _MOST_FIELDS = 700_000
 KIND = "fleetform.dev/inventory"
+_JOB, _TIME_TO_LIVE = ("batch", "Job"), "f:ttlSecondsAfterFinished"
+_ENDS = "ends="
+_LONGEST_LIFE = 10 * 365 * 24 * 3600
 _fields = msgspec.json.Decoder(list[tuple[str, str, str, str, dict[str, Any]]])
 
 
@@ -49,10 +54,14 @@ def ref_of(manifest: Mapping[str, Any]) -> ObjectRef:
 
 
 class Entry(NamedTuple):
-    """The apiVersion that an object was applied in; hook: it runs once, and is neither judged nor corrected."""
+    """The apiVersion that an object was applied in; hook: it runs once, and is neither judged nor corrected.
+
+    ends is of a Job with a time to live: before then it cannot have been removed by that.
+    """
 
     version: str
     hook: bool = False
+    ends: datetime | None = None
 
 
 class Known(Struct, frozen=True):
@@ -67,6 +76,19 @@ class Known(Struct, frozen=True):
     applied: str = ""
     applying: str = ""
     hooked: str = ""
+
+    def may_be_over(self, ref: ObjectRef, now: datetime) -> bool:
+        """Whether an object that is gone may be a Job that ended and was removed by its time to live.
+
+        Nobody can tell that from one that was deleted by hand after its earliest end; before that it was no time to
+        live. Inventories of earlier releases do not have that moment: there the field alone says so.
+        """
+        entry = self.objects.get(ref)
+        if entry is None or (ref.group, ref.kind) != _JOB:
+            return False
+        if entry.ends is not None:
+            return entry.ends <= now
+        return _TIME_TO_LIVE in (self.fields.get(ref, {}).get("f:spec") or {})
 
     def with_coming(self, objects: Mapping[ObjectRef, Entry], digest: str) -> Known:
         """With a state that is about to be applied."""
@@ -167,13 +189,33 @@ def _name_of(key: PluginKey, number: str) -> str:
 
 
 def _line(ref: ObjectRef, entry: Entry) -> str:
-    hook = "|hook" if entry.hook else ""
-    return f"{entry.version}|{ref.kind}|{ref.namespace}|{ref.name}{hook}"
+    more = ["hook"] if entry.hook else []
+    more += [f"{_ENDS}{entry.ends:%Y-%m-%dT%H:%M:%SZ}"] if entry.ends is not None else []
+    return "|".join([entry.version, ref.kind, ref.namespace, ref.name, *more])
 
 
 def _entry(line: str) -> tuple[ObjectRef, Entry]:
-    version, kind, namespace, name, *hook = line.split("|")
-    return ObjectRef(version.rpartition("/")[0], kind, namespace, name), Entry(version, bool(hook))
+    version, kind, namespace, name, *more = line.split("|")
+    ends = next((_time(each.removeprefix(_ENDS)) for each in more if each.startswith(_ENDS)), None)
+    return ObjectRef(version.rpartition("/")[0], kind, namespace, name), Entry(version, "hook" in more, ends)
+
+
+def _time(text: str) -> datetime | None:
+    try:
+        return parse_time(text)
+    except ValueError:
+        return None
+
+
+def earliest_end(live: Mapping[str, Any]) -> datetime | None:
+    """When a Job that is on a cluster may be removed by its time to live at the earliest; None if it has none."""
+    group, kind = live["apiVersion"].rpartition("/")[0], live["kind"]
+    seconds = (live.get("spec") or {}).get("ttlSecondsAfterFinished") if (group, kind) == _JOB else None
+    made = _time(str(live["metadata"].get("creationTimestamp", "")))
+    if seconds is None or made is None:
+        return None
+    # Longer than anybody looks, and than dates go.
+    return made + timedelta(seconds=min(seconds, _LONGEST_LIFE))
 
 
 def _packed(fields: Mapping[ObjectRef, FieldSet]) -> str:

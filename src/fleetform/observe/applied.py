@@ -141,6 +141,8 @@ def _verdict(known: Known, live: Live, checks: Sequence[CheckedObject], now: dat
             untold = untold or Verdict("Unknown", f"{ref}: {error.message}", hint=error.hint)
             continue
         there = live.there.get(ref)
+        if there is None and known.may_be_over(ref, now):
+            continue
         health = _health(there, live, now) if there is not None else ObjectHealth("Progressing", "it is missing")
         if health.level == "Failed":
             return Verdict("Failed", f"{ref}: {health.message}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -42,6 +43,7 @@ from fleetform.ports.delivery import UNDER_WAY, Note, Parcel
 
 KEY, OTHER = ("acme", "eu-1", "web"), ("acme", "eu-1", "db")
 REF = ObjectRef("apps", "Deployment", "web", "web")
+NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 
 
 def manifest(kind: str, name: str = "a", namespace: str = "", **annotations: str) -> Manifest:
@@ -292,7 +294,7 @@ def test_drift_is_what_is_missing_and_what_others_have_now() -> None:
         {REF: fields(6), gone: fields(1)},
     )
     there = Live({unchanged: manifest("Deployment"), REF: live(entry("kubectl-edit", f0={}))}, {})
-    lost, *more = _found(known, there)
+    lost, *more = _found(known, there, NOW)
     assert lost == Found("Deployment web/gone", missing=True)
     (changed,) = more
     assert not changed.missing
@@ -300,7 +302,7 @@ def test_drift_is_what_is_missing_and_what_others_have_now() -> None:
     assert changed.text.endswith(" and 1 more")
     assert changed.text.count(",") == 4
     known = Known({REF: Entry("apps/v1")}, {REF: fields(5)})
-    (all_of_them,) = _found(known, there)
+    (all_of_them,) = _found(known, there, NOW)
     assert all_of_them.text.count(",") == 4
     assert "more" not in all_of_them.text
 

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 from msgspec import structs
 
 from fleetform.clusters.fields import FieldSet, our_fields
-from fleetform.clusters.inventory import Entry, Inventory, Known, ObjectRef, ref_of
+from fleetform.clusters.inventory import Entry, Inventory, Known, ObjectRef, earliest_end, ref_of
 from fleetform.clusters.ownership import Manifest, is_kept, is_ours, marked
 from fleetform.clusters.work import Waiting
 from fleetform.deliver.kubernetes.adoption import Adoption
@@ -48,11 +48,15 @@ _AS_USUAL = ApplyOptions()
 
 
 class _Order(NamedTuple):
-    """For which plugin objects are applied, and how."""
+    """For which plugin objects are applied, and how. over are Jobs of this very state that may have ended and gone;
+    entries and fields are what the inventory will hold of each object."""
 
     key: PluginKey
     drift: Literal["Correct", "Report"]
     adoption: Adoption
+    over: Collection[ObjectRef]
+    entries: dict[ObjectRef, Entry]
+    fields: dict[ObjectRef, FieldSet]
 
 
 class ClusterApply:
@@ -92,7 +96,7 @@ class ClusterApply:
         release = split(placed, "upgrade" if known.applied else "install")
         new = known.applied != digest or known.applying not in ("", digest)
         hooks = {ref_of(each): Entry(each["apiVersion"], hook=True) for each in (*release.before, *release.after)}
-        now = {ref_of(each): Entry(each["apiVersion"]) for each in release.objects}
+        now = {ref: Entry(version, ends=_ends(known, ref)) for ref, version in _versions(release.objects)}
         runner = HookRunner(self._client, key, self._clock, options.adopt)
         coming = known.with_coming({**hooks, **now} if new else now, digest)
         inventory.write(coming)
@@ -102,9 +106,12 @@ class ClusterApply:
                 return problems
             coming = structs.replace(coming, hooked=digest)
             inventory.write(coming)
-        order, fields = _Order(key, options.drift, adoption), dict[ObjectRef, FieldSet]()
+        at = datetime.now(UTC)
+        over = {ref for ref in now if not new and known.may_be_over(ref, at)}
+        fields = {ref: known.fields[ref] for ref in over if ref in known.fields}
+        order = _Order(key, options.drift, adoption, over, now, fields)
         for wave in waves(release.objects):
-            problems = self._apply_wave(order, wave, fields) or (yield from self._wait_for(wave))
+            problems = self._apply_wave(order, wave) or (yield from self._wait_for(wave))
             if problems:
                 return problems
         self._ask_flux(release.objects, digest)
@@ -160,22 +167,26 @@ class ClusterApply:
             metadata.pop("namespace", None)
         return {**manifest, "metadata": metadata}
 
-    def _apply_wave(self, order: _Order, wave: Sequence[Manifest], fields: dict[ObjectRef, FieldSet]) -> list[Problem]:
-        """Those of a wave that are refused; of the others, which fields are ours now."""
+    def _apply_wave(self, order: _Order, wave: Sequence[Manifest]) -> list[Problem]:
+        """Those of a wave that are refused; of the others it is noted what is there now."""
         problems = []
         for each in wave:
-            applied = self._apply_one(order, each)
+            applied, ref = self._apply_one(order, each), ref_of(each)
             if isinstance(applied, Problem):
                 problems.append(applied)
-            else:
-                fields[ref_of(each)] = our_fields(applied)
+            elif applied is not None:
+                order.fields[ref] = our_fields(applied)
+                order.entries[ref] = Entry(each["apiVersion"], ends=earliest_end(applied))
         return problems
 
-    def _apply_one(self, order: _Order, manifest: Manifest) -> Manifest | Problem:
+    def _apply_one(self, order: _Order, manifest: Manifest) -> Manifest | Problem | None:
+        """The object as it is then; None for a Job that ran: it runs once for each state."""
         ref, ours = ref_of(manifest), marked(manifest, order.key)
         try:
             resource = self._client.resource_of(manifest)
             live = self._client.get(resource, ref.namespace, ref.name)
+            if live is None and ref in order.over:
+                return None
             if live is not None and not is_ours(live, order.key):
                 refusal = order.adoption.take(ours, live)
                 if refusal is not None:
@@ -253,6 +264,15 @@ class ClusterApply:
         if live is None or not is_ours(live, key) or is_kept(live):
             return
         self._client.delete(resource, ref.namespace, ref.name, uid=live["metadata"]["uid"])
+
+
+def _versions(objects: Iterable[Manifest]) -> Iterator[tuple[ObjectRef, str]]:
+    return ((ref_of(each), each["apiVersion"]) for each in objects)
+
+
+def _ends(known: Known, ref: ObjectRef) -> datetime | None:
+    """Until it is applied an object ends when it was to end before."""
+    return known.objects[ref].ends if ref in known.objects else None
 
 
 def _normal(manifest: Mapping[str, Any]) -> Manifest:

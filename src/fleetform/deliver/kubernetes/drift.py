@@ -4,6 +4,7 @@ of objects."""
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 from fleetform.clusters.fields import lost_fields
@@ -39,18 +40,21 @@ def look_for_drift(client: Client, namespaces: Collection[str]) -> Waiting[Look]
     known, untold, _ = inventories(client, None, sorted(namespaces))
     live = live_objects(client, known)
     # What is being applied is not drift.
-    found = {label: _found(each, live) if not each.applying else () for label, each in known.items()}
+    now = datetime.now(UTC)
+    found = {label: _found(each, live, now) if not each.applying else () for label, each in known.items()}
     return Look(found, frozenset(namespaces), untold)
 
 
-def _found(known: Known, live: Live) -> list[Found]:
+def _found(known: Known, live: Live, now: datetime) -> list[Found]:
     found = []
     for ref, _ in wanted(known):
         if ref in live.untold:
             continue
         there = live.there.get(ref)
         if there is None:
-            found.append(Found(str(ref), missing=True))
+            # A Job that ran is not to run again.
+            if not known.may_be_over(ref, now):
+                found.append(Found(str(ref), missing=True))
             continue
         lost = lost_fields(there, known.fields.get(ref, {}))
         if lost:
