@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -481,6 +481,57 @@ def stalled(seen: int, status: str = "True") -> dict[str, Any]:
 
 def asked(object_: dict[str, Any], request: str) -> dict[str, Any]:
     return {**object_, "metadata": {**object_["metadata"], "annotations": {FLUX_REQUEST: request}}}
+
+
+def written(seconds_ago: int, by: str = "fleetform", **entry: str) -> dict[str, Any]:
+    """An entry of managedFields of that age."""
+    time = (NOW - timedelta(seconds=seconds_ago)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return {"manager": by, "operation": "Apply", "time": time, **entry}
+
+
+OLD, NEW = "2026-03-01T12:00:00Z", "2026-03-02T11:59:01Z"
+
+
+@pytest.mark.parametrize(
+    ("metadata", "status", "level"),
+    [
+        ({"creationTimestamp": NEW}, None, "Progressing"),
+        ({"creationTimestamp": NEW}, {}, "Progressing"),
+        ({"creationTimestamp": NEW}, {"conditions": None, "items": []}, "Progressing"),
+        ({"creationTimestamp": NEW}, {"replicas": 0}, "Healthy"),
+        ({"creationTimestamp": NEW}, {"phase": "Bound"}, "Healthy"),
+        ({"creationTimestamp": NEW}, {"conditions": [condition("Ready", "False")]}, "Progressing"),
+        ({"creationTimestamp": "2026-03-02T11:59:00Z"}, None, "Healthy"),
+        ({"creationTimestamp": OLD}, None, "Healthy"),
+        ({"creationTimestamp": OLD, "managedFields": [written(59)]}, None, "Progressing"),
+        ({"creationTimestamp": OLD, "managedFields": [written(60)]}, None, "Healthy"),
+        # What others write all the time puts nothing off.
+        ({"creationTimestamp": OLD, "managedFields": [written(5, "manager"), written(90)]}, None, "Healthy"),
+        ({"creationTimestamp": OLD, "managedFields": [written(5, operation="Update"), written(90)]}, None, "Healthy"),
+        ({}, None, "Healthy"),
+    ],
+)
+def test_a_custom_object_of_which_its_controller_says_nothing_is_waited_for_for_a_minute(
+    metadata: dict[str, Any], status: Any, level: Level
+) -> None:
+    object_ = live("Thing", "example.com/v1", {}, status, **metadata)
+    assert health_of(object_, NOW, True).level == level
+    if not status:
+        assert health_of(object_, NOW).level == "Healthy", "its kind has no status"
+
+
+@pytest.mark.parametrize(
+    ("version", "level"),
+    [
+        ("v1", "Healthy"),
+        ("batch/v1", "Healthy"),
+        ("networking.k8s.io/v1", "Healthy"),
+        ("snapshot.storage.k8s.io/v1", "Progressing"),
+    ],
+)
+def test_kubernetes_own_kinds_are_not_waited_for_if_they_say_nothing(version: str, level: Level) -> None:
+    """A CronJob has nothing to say before it first runs."""
+    assert health_of(live("CronJob", version, {}, {}, creationTimestamp=NEW), NOW, True).level == level
 
 
 TRUE: dict[str, Any] = {"status": "True"}

@@ -80,27 +80,31 @@ def config(name: str = "web", **data: str) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
 
 
-def custom(group: str, scope: str = "Namespaced") -> tuple[dict[str, Any], dict[str, Any]]:
+def custom(
+    group: str, scope: str = "Namespaced", kind: str = "Thing", **subresources: Any
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """A kind and an object of it."""
-    kind = {
+    plural = f"{kind.lower()}s"
+    crd = {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"things.{group}"},
+        "metadata": {"name": f"{plural}.{group}"},
         "spec": {
             "group": group,
             "scope": scope,
-            "names": {"kind": "Thing", "plural": "things"},
+            "names": {"kind": kind, "plural": plural},
             "versions": [
                 {
                     "name": "v1",
                     "served": True,
                     "storage": True,
+                    "subresources": subresources,
                     "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
                 }
             ],
         },
     }
-    return kind, {"apiVersion": f"{group}/v1", "kind": "Thing", "metadata": {"name": "one"}, "spec": {"size": 1}}
+    return crd, {"apiVersion": f"{group}/v1", "kind": kind, "metadata": {"name": "one"}, "spec": {"size": 1}}
 
 
 def flux_kind(target: Target, plural: str) -> None:

@@ -34,14 +34,20 @@ def inventories(client: Client, labels: Collection[str] | None, namespaces: Iter
     return Inventories(known, listed.untold, listed.everywhere)
 
 
+# A group and a kind of it.
+Kind = tuple[str, str]
+
+
 class Live(NamedTuple):
-    """What is there of what plugins have, and of which objects the cluster does not say whether they are, and why."""
+    """What is there of what plugins have, and of which objects the cluster does not say whether they are, and why;
+    with_status are the kinds whose controllers write into a status."""
 
     there: Mapping[ObjectRef, Manifest]
     untold: Mapping[ObjectRef, ObjectError]
+    with_status: Collection[Kind] = ()
 
 
-def live_objects(client: Client, known: Mapping[str, Known], metadata_only: Collection[str] | None = None) -> Live:
+def live_objects(client: Client, known: Mapping[str, Known], metadata_only: Collection[Kind] | None = None) -> Live:
     """What is there of what some plugins have. Of some kinds, or of all (None), only their metadata is asked for."""
     kinds: dict[tuple[str, str], list[ObjectRef]] = {}
     for each in known.values():
@@ -50,11 +56,14 @@ def live_objects(client: Client, known: Mapping[str, Known], metadata_only: Coll
                 kinds.setdefault((entry.version, ref.kind), []).append(ref)
     found: dict[ObjectRef, Manifest] = {}
     untold: dict[ObjectRef, ObjectError] = {}
+    with_status: set[Kind] = set()
     selector = _selector(known.keys())
     for (version, kind), refs in sorted(kinds.items()):
         try:
             resource = client.resource(version, kind)
-            brief = metadata_only is None or kind in metadata_only
+            brief = metadata_only is None or (resource.group, kind) in metadata_only
+            if resource.has_status:
+                with_status.add((resource.group, kind))
             listed = _listed(client, resource, selector, sorted({ref.namespace for ref in refs}), brief)
         except NoKindError:
             continue
@@ -66,7 +75,7 @@ def live_objects(client: Client, known: Mapping[str, Known], metadata_only: Coll
             whole = {**live, "apiVersion": version, "kind": kind}
             found[ref_of(whole)] = whole
         untold.update((ref, listed.untold[ref.namespace]) for ref in refs if ref.namespace in listed.untold)
-    return Live(found, untold)
+    return Live(found, untold, with_status)
 
 
 def wanted(known: Known) -> Iterator[tuple[ObjectRef, Entry]]:

@@ -157,7 +157,8 @@ def _health(there: Manifest, live: Live, now: datetime) -> ObjectHealth:
         return ObjectHealth("Progressing", f"{source}: {live.untold[source].message}")
     if is_of_older_revision(there, live.there):
         return ObjectHealth("Progressing", "Flux has not taken what its source has now")
-    return health_of(there, now)
+    group = there["apiVersion"].rpartition("/")[0]
+    return health_of(there, now, (group, there["kind"]) in live.with_status)
 
 
 def _is_meant(check: CheckedObject, ref: ObjectRef) -> bool:

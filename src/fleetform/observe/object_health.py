@@ -9,33 +9,60 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Literal, NamedTuple
 
+from fleetform.clusters.ownership import MANAGER
 from fleetform.syntax.times import parse_time
 
 Manifest = Mapping[str, Any]
 Level = Literal["Healthy", "Progressing", "Failed"]
 
-# Kinds that have nothing to wait for: they are healthy once they are there.
+# Kinds that have nothing to wait for: they are healthy once they are there. By group: others name kinds as they like.
 WITHOUT_STATUS = frozenset(
     {
-        "ClusterRole",
-        "ClusterRoleBinding",
-        "ConfigMap",
-        "LimitRange",
-        "MutatingWebhookConfiguration",
-        "PriorityClass",
-        "Role",
-        "RoleBinding",
-        "RuntimeClass",
-        "Secret",
-        "ServiceAccount",
-        "StorageClass",
-        "ValidatingWebhookConfiguration",
+        ("rbac.authorization.k8s.io", "ClusterRole"),
+        ("rbac.authorization.k8s.io", "ClusterRoleBinding"),
+        ("", "ConfigMap"),
+        ("", "LimitRange"),
+        ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"),
+        ("scheduling.k8s.io", "PriorityClass"),
+        ("rbac.authorization.k8s.io", "Role"),
+        ("rbac.authorization.k8s.io", "RoleBinding"),
+        ("node.k8s.io", "RuntimeClass"),
+        ("", "Secret"),
+        ("", "ServiceAccount"),
+        ("storage.k8s.io", "StorageClass"),
+        ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"),
     }
 )
+# Kubernetes' own groups, whose controllers run before anything else does; those of CRDs have a dot, too.
+_OWN_GROUPS = frozenset(
+    f"{each}.k8s.io"
+    for each in (
+        "admissionregistration",
+        "apiextensions",
+        "apiregistration",
+        "authentication",
+        "authorization",
+        "certificates",
+        "coordination",
+        "discovery",
+        "events",
+        "flowcontrol.apiserver",
+        "internal.apiserver",
+        "networking",
+        "node",
+        "rbac.authorization",
+        "resource",
+        "scheduling",
+        "storage",
+        "storagemigration",
+    )
+)
+# So long a controller may take until it says something of an object that is new or was changed. Many never write a
+# status: what they get must not wait for ever.
+_UNSEEN = timedelta(minutes=1)
 # A pod may stay unschedulable for a moment while nodes are added.
 _UNSCHEDULABLE = timedelta(seconds=15)
 _CRASHING = ("CrashLoopBackOff", "ImagePullBackOff", "ErrImagePull", "InvalidImageName", "CreateContainerConfigError")
-
 
 # By this Flux is asked to reconcile at once; what it says is in the status once it has.
 FLUX_REQUEST = "reconcile.fluxcd.io/requestedAt"
@@ -52,8 +79,8 @@ class ObjectHealth(NamedTuple):
 HEALTHY = ObjectHealth("Healthy")
 
 
-def health_of(live: Manifest, now: datetime) -> ObjectHealth:
-    """The health of an object as it is on the cluster."""
+def health_of(live: Manifest, now: datetime, has_status: bool = False) -> ObjectHealth:
+    """The health of an object as it is on the cluster; has_status: its kind has a status that controllers write."""
     metadata = live.get("metadata", {})
     if metadata.get("deletionTimestamp"):
         return _progressing("it is being deleted")
@@ -61,7 +88,30 @@ def health_of(live: Manifest, now: datetime) -> ObjectHealth:
     judge = _BY_KIND.get((group, live.get("kind", "")))
     if judge is not None:
         return judge(live, now)
+    if has_status and _is_custom(group) and _says_nothing(live) and _newer(_written(live), _UNSEEN, now):
+        return _progressing("its controller has not said anything of it yet")
     return _by_conditions(live)
+
+
+def _is_custom(group: str) -> bool:
+    return "." in group and group not in _OWN_GROUPS
+
+
+def _says_nothing(live: Manifest) -> bool:
+    """Whether its status is empty; one that has only names of lists is, too."""
+    return all(each in (None, "", [], {}) for each in _status(live).values())
+
+
+def _written(live: Manifest) -> str:
+    """When an object was made, or changed by our last apply: what others write beside would put that off for ever."""
+    metadata = live.get("metadata", {})
+    ours = [
+        str(each.get("time", ""))
+        for each in metadata.get("managedFields") or ()
+        if (each.get("manager"), each.get("operation"), each.get("subresource")) == (MANAGER, "Apply", None)
+    ]
+    # Both as the server writes times, which are in order as texts are.
+    return max([str(metadata.get("creationTimestamp", "")), *ours])
 
 
 def _progressing(message: str) -> ObjectHealth:
@@ -110,7 +160,7 @@ def _not_seen(live: Manifest) -> ObjectHealth | None:
 
 
 def _by_conditions(live: Manifest) -> ObjectHealth:
-    """Any other kind: by the conditions that most controllers write. One without any status has nothing to wait for."""
+    """Any other kind: by the conditions that most controllers write."""
     unseen = _not_seen(live)
     if unseen is not None:
         return unseen
@@ -291,6 +341,13 @@ def _pod(live: Manifest, now: datetime) -> ObjectHealth:
 def _older(time: object, than: timedelta, now: datetime) -> bool:
     try:
         return parse_time(str(time)) + than <= now
+    except ValueError:
+        return False
+
+
+def _newer(time: str, than: timedelta, now: datetime) -> bool:
+    try:
+        return parse_time(time) + than > now
     except ValueError:
         return False
 

@@ -11,13 +11,14 @@ from msgspec import Struct
 
 
 class Resource(NamedTuple):
-    """A kind as an API server serves it."""
+    """A kind as an API server serves it; has_status: its objects have a status, which only controllers write."""
 
     group: str
     version: str
     plural: str
     kind: str
     namespaced: bool = True
+    has_status: bool = False
 
     @property
     def api_version(self) -> str:
@@ -55,10 +56,15 @@ def discovery_path(api_version: str) -> str:
 
 
 def discovered(api_version: str, body: bytes) -> Mapping[str, Resource]:
-    """The kinds that a server lists, by name; subresources are left out."""
+    """The kinds that a server lists, by name; subresources are none."""
     group, _, version = api_version.rpartition("/")
-    listed = (each for each in _resources.decode(body).resources if "/" not in each.name)
-    return {each.kind: Resource(group, version, each.name, each.kind, each.namespaced) for each in listed}
+    listed = _resources.decode(body).resources
+    names = {each.name for each in listed}
+    return {
+        each.kind: Resource(group, version, each.name, each.kind, each.namespaced, f"{each.name}/status" in names)
+        for each in listed
+        if "/" not in each.name
+    }
 
 
 def _root(api_version: str) -> str:
