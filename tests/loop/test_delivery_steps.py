@@ -279,6 +279,9 @@ def test_a_plugin_goes_when_it_is_deleted_or_its_successor_has_arrived() -> None
         (FOLDER, {}, False, False),
         (CLUSTER, {}, True, False),
         (CLUSTER, {}, False, True),
+        # There it says whose it is, and that is taken off it first.
+        (CLUSTER, {"retain": True}, True, False),
+        (CLUSTER, {"retain": True}, False, True),
     ],
 )
 def test_what_stays_is_its_owners_alone(

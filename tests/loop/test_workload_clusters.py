@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from fleetform.clusters import work
-from fleetform.clusters.ownership import OWNER
+from fleetform.clusters.ownership import LEFT_BY, OWNER, PLUGIN
 from fleetform.outside.kubernetes.access import access_from_kubeconfig
 from fleetform.outside.kubernetes.client import Client
 from fleetform.outside.kubernetes.errors import BusyError, UnauthorizedError
@@ -315,6 +315,53 @@ def test_what_is_there_already_is_named_with_what_taking_it_over_would_change_an
     fleet.settle()
     assert fleet.versions() == {"c1": "1.0.0"}
     assert fleet.trouble("c1") is None
+
+
+@pytest.mark.rule("B22")
+def test_what_is_retained_is_nobodys_until_its_release_has_another_preset(start: Started) -> None:
+    fleet = start()
+    fleet.write_preset(deletionPolicy="Retain")
+    fleet.installed()
+    preset = fleet.folder / "fleet" / "preset.yaml"
+    text = preset.read_text(encoding="utf-8")
+    preset.unlink()
+    fleet.settle()
+    assert fleet.record("c1") is None
+    assert fleet.events("c1").count("Retained") == 1
+    live = fleet.get("c1", "ConfigMap") or {}
+    assert live["data"] == {"version": "1.0.0"}
+    assert (PLUGIN in live["metadata"].get("labels", {}), live["metadata"]["annotations"][LEFT_BY]) == (
+        False,
+        "acme/c1/web-c1",
+    )
+    # The release is the same, so its new preset has what the old one left (B23).
+    preset.write_text(text.replace("name: web\n", "name: other\n", 1), encoding="utf-8")
+    fleet.settle()
+    assert fleet.opened().control.image.deliveries["acme", "c1", "other-c1"].trouble is None
+    live = fleet.get("c1", "ConfigMap") or {}
+    assert live["metadata"]["annotations"] == {OWNER: "acme/c1/other-c1"}
+
+
+@pytest.mark.rule("B22")
+@pytest.mark.parametrize("adopt", [False, True])
+def test_what_a_preset_left_that_was_removed_another_one_takes_if_asked(start: Started, adopt: bool) -> None:
+    fleet = start(adopt=adopt)
+    metadata = '{name: kept, annotations: {"helm.sh/resource-policy": keep}}'
+    fleet.offer("1.0.1", f"{MANIFESTS}---\napiVersion: v1\nkind: ConfigMap\nmetadata: {metadata}\n")
+    fleet.installed()
+    preset = fleet.folder / "fleet" / "preset.yaml"
+    text = preset.read_text(encoding="utf-8")
+    preset.unlink()
+    fleet.settle()
+    assert fleet.versions() == {"c1": None}
+    preset.write_text(text.replace("name: web\n", "name: other\n", 1), encoding="utf-8")
+    fleet.settle()
+    trouble = fleet.opened().control.image.deliveries["acme", "c1", "other-c1"].trouble
+    assert (trouble is None) == adopt
+    assert (fleet.versions() == {"c1": "1.0.1"}) == adopt
+    if trouble is not None:
+        assert "was left by plugin acme/c1/web-c1, which no longer has it" in trouble.message
+        assert trouble.hint == "delivery.kubernetes.adopt: true takes it over: it would not change"
 
 
 # ---- Accounts

@@ -16,6 +16,8 @@ Manifest = dict[str, Any]
 
 PLUGIN = "fleetform.dev/plugin"
 OWNER = "fleetform.dev/owner"
+# Of which plugin an object was that has none any more, in words.
+LEFT_BY = "fleetform.dev/left-by"
 MANAGER = "fleetform"
 _KEEP = "helm.sh/resource-policy"
 # Removing these would take with them what others made: data behind kinds, everything in a namespace (B22).
@@ -56,6 +58,23 @@ def owner_of(live: Mapping[str, Any]) -> str:
     if annotations.get("argocd.argoproj.io/tracking-id"):
         return f"Argo CD ({annotations['argocd.argoproj.io/tracking-id'].partition(':')[0]})"
     return ""
+
+
+def left_by(live: Mapping[str, Any]) -> str:
+    """Which plugin left an object that nobody has, in words; "" if none did."""
+    name = "" if owner_of(live) else (live["metadata"].get("annotations") or {}).get(LEFT_BY)
+    return f"plugin {name}" if name else ""
+
+
+def was_left_by(live: Mapping[str, Any], key: PluginKey) -> bool:
+    """Whether nobody has an object that was a plugin's before: it may have it again."""
+    return left_by(live) == f"plugin {'/'.join(key)}"
+
+
+def without_owner(key: PluginKey, uid: str, version: str) -> Manifest:
+    """The patch by which an object is nobody's, if it is still the one that was looked at."""
+    metadata = {"labels": {PLUGIN: None}, "annotations": {OWNER: None, LEFT_BY: "/".join(key)}}
+    return {"metadata": {"uid": uid, "resourceVersion": version, **metadata}}
 
 
 def is_another_plugins(live: Mapping[str, Any], key: PluginKey) -> bool:

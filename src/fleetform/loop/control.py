@@ -21,7 +21,7 @@ from fleetform.loop.admitting import admit, places_of_joiners, render_targets
 from fleetform.loop.asking import Reply, RolloutRequest, answered_before, carry_out, deed_of, to_remember
 from fleetform.loop.caring import Care, Caretaker
 from fleetform.loop.deciding import with_placements
-from fleetform.loop.delivering import Deliveries, announced, gone, handed_over, let_go
+from fleetform.loop.delivering import Deliveries, announced, gone, handed_over, let_go, retained
 from fleetform.loop.destinations import Destinations, Logins
 from fleetform.loop.drifting import DriftSearch, corrected
 from fleetform.loop.holding import held_back
@@ -256,14 +256,17 @@ class Control:
         destinations = Destinations(fleet, self._around.destination_of)
         unwanted = found.world.removals
         removals = gone(self.image, unwanted, found.removals)
-        image = self.image
+        image, stays = self.image, frozenset[PluginKey]()
         if found.world.complete:
             image = let_go(image, unwanted, fleet.snapshot.clusters, now, extras)
+            stays = retained(image, unwanted)
+        removals = {**removals, **dict.fromkeys(stays, "")}
         before = image.deliveries
         keys = self._misplaced(fleet, image)
         predecessors = handed_over(unwanted)
         logins = Logins(fleet)
-        image = self._deliveries.deliver(image, keys, destinations, removals, logins, now, extras, predecessors)
+        deliver = self._deliveries.deliver
+        image = deliver(image, keys, destinations, removals, logins, now, extras, predecessors, stays)
         image = corrected(image, before, now, extras)
         self._standing.commit(image, extras, now)
 

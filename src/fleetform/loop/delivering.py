@@ -64,13 +64,15 @@ class Deliveries:
         now: datetime,
         extras: Extras,
         predecessors: Mapping[PluginKey, PluginKey] | None = None,
+        retained: Container[PluginKey] = (),
     ) -> Image:
         """The image after what is due of some plugins was delivered; what failed is tried again later.
 
         removals are plugins that go, each with the one that has its place now, if there is one. login is what lets in
-        to a destination, only to be compared. predecessors are plugins whose releases others have now (B23).
+        to a destination, only to be compared. predecessors are plugins whose releases others have now (B23). retained
+        are those among the removals of which everything stays, and is nobody's from then on.
         """
-        attempts = _attempts(image, keys, destinations, removals, login)
+        attempts = _attempts(image, keys, destinations, removals, login, retained)
         due = {key: each for key, each in attempts.items() if not self._rests(key, each, image, now)}
         due = {key: each for key, each in due.items() if not self._beside.is_under_way(key, each.input_hash)}
         if not due and all(key in image.deliveries for key in removals):
@@ -83,10 +85,12 @@ class Deliveries:
         self._clear(due, records, now, extras)
         deleted = [key for key in deleted if key not in records or not records[key].leaves]
         for key in deleted:
-            extras.events.append(_ended(key, image.plugin(key), now, removals[key]))
+            event = _ended(key, image.plugin(key), now, removals[key])
+            extras.events.append(structs.replace(event, event="Retained") if key in retained else event)
             records.pop(key, None)
         image = with_refusals(image, due, records, now, extras)
-        image = answers.told(image.with_plugins(dict.fromkeys(deleted)), now)
+        forgotten = [key for key in deleted if key not in retained]
+        image = answers.told(image.with_plugins(dict.fromkeys(forgotten)), now)
         return replace(image, deliveries=records) if records != image.deliveries else image
 
     def _rests(self, key: PluginKey, attempt: _Attempt, image: Image, now: datetime) -> bool:
@@ -219,17 +223,29 @@ def handed_over(removals: Iterable[Removal]) -> dict[PluginKey, PluginKey]:
 def let_go(image: Image, removals: Iterable[Removal], clusters: Container[Ref], now: datetime, extras: Extras) -> Image:
     """Plugins that nobody wants and that stay where they are (B22): from now on their files are their owner's alone.
 
-    So do those on clusters that left the fleet, if they were reached themselves: how to reach them left with them.
+    So do those on clusters that left the fleet, if they were reached themselves: how to reach them left with them. What
+    is on a cluster that can be reached says whose it is: there that is taken off it first.
     """
     records = dict(image.deliveries)
     for removal in removals:
         record = records.get(removal.key)
-        left = record is not None and record.destination.kind == "kubernetes"
-        left = left and Ref("Cluster", *removal.key[:2]) not in clusters
-        if (removal.retain or left) and not removal.handed_to and records.pop(removal.key, None) is not None:
+        straight = record is not None and record.destination.kind == "kubernetes"
+        left = straight and Ref("Cluster", *removal.key[:2]) not in clusters
+        if (
+            (left or (removal.retain and not straight))
+            and not removal.handed_to
+            and records.pop(removal.key, None) is not None
+        ):
             event = _ended(removal.key, image.plugin(removal.key), now)
             extras.events.append(structs.replace(event, event="Retained"))
     return replace(image, deliveries=records) if len(records) != len(image.deliveries) else image
+
+
+def retained(image: Image, removals: Iterable[Removal]) -> frozenset[PluginKey]:
+    """Plugins that nobody wants and whose objects stay on their clusters, which still say whose they are (B22)."""
+    found = (each.key for each in removals if each.retain and not each.handed_to)
+    records = ((key, image.deliveries.get(key)) for key in found)
+    return frozenset(key for key, record in records if record is not None and record.destination.kind == "kubernetes")
 
 
 def _attempts(
@@ -238,6 +254,7 @@ def _attempts(
     destinations: Mapping[PluginKey, Destination],
     removals: Mapping[PluginKey, str],
     login: Callable[[Destination], object],
+    retained: Container[PluginKey],
 ) -> dict[PluginKey, _Attempt]:
     """What is to be done about plugins that are not where they should be, or are where they should not."""
     found: dict[PluginKey, _Attempt] = {}
@@ -255,7 +272,8 @@ def _attempts(
     for key in removals:
         record = image.deliveries.get(key)
         if record is not None:
-            found[key] = _Attempt(record.destination, "", login(record.destination))
+            destination = structs.replace(record.destination, retain=key in retained)
+            found[key] = _Attempt(destination, "", login(record.destination))
     return found
 
 

@@ -42,7 +42,8 @@ class Destination(Struct, frozen=True, rename="camel", omit_defaults=True):
     cluster, where objects for that cluster are. secret is the organization and name of the
     Secret with a repository's login; secret_key the one key of it that is meant. namespace is a release's on its
     cluster, where drift and adopt say what becomes of what others changed or made. through is the field of the
-    delivery that says so: objects of Flux are applied to clusters, too.
+    delivery that says so: objects of Flux are applied to clusters, too. retain: what is removed stays there, and is
+    nobody's from then on.
     """
 
     kind: Literal["directory", "git", "kubernetes"]
@@ -56,6 +57,7 @@ class Destination(Struct, frozen=True, rename="camel", omit_defaults=True):
     drift: Drift = "Correct"
     adopt: bool = False
     through: Literal["kubernetes", "flux"] = "kubernetes"
+    retain: bool = False
 
     @property
     def cluster(self) -> tuple[str, str]:

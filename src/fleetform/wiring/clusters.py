@@ -33,7 +33,7 @@ class WorkloadClusters(NamedTuple):
 
         cluster = destination.cluster
         setting = f"delivery.{destination.through}.adopt"
-        options = ApplyOptions(destination.drift, destination.adopt, setting=setting)
+        options = ApplyOptions(destination.drift, destination.adopt, setting=setting, retain=destination.retain)
         return self.deliveries.to(cluster, self.access.of(cluster), destination.namespace, options)
 
 

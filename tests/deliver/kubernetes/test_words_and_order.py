@@ -10,7 +10,7 @@ import pytest
 
 from fleetform.clusters.inventory import Entry, Known, ObjectRef
 from fleetform.clusters.listing import Live
-from fleetform.clusters.ownership import Manifest, marked
+from fleetform.clusters.ownership import Manifest, label_of, marked
 from fleetform.clusters.work import Clusters
 from fleetform.deliver.kubernetes.apply import ApplyOptions
 from fleetform.deliver.kubernetes.delivery import KubernetesDeliveries
@@ -188,8 +188,12 @@ def test_a_refusal_says_what_to_do_and_whether_trying_again_may_help(
 def test_an_object_of_another_plugin_is_said_to_be_its() -> None:
     assert belongs_to_another(REF, manifest("Deployment"), KEY) is None
     assert belongs_to_another(REF, marked(manifest("Deployment"), KEY), KEY) is None
+    hint = (
+        "two plugins cannot have one object: rename one; if that plugin is gone for good, delete its inventory: "
+        f"kubectl delete configmap -A -l fleetform.dev/inventory=true,fleetform.dev/plugin={label_of(OTHER)}"
+    )
     assert belongs_to_another(REF, marked(manifest("Deployment"), OTHER), KEY) == Problem(
-        REF, "it belongs to plugin acme/eu-1/db", "two plugins cannot have one object: rename one", True
+        REF, "it belongs to plugin acme/eu-1/db", hint, True
     )
 
 

@@ -1,7 +1,8 @@
 """Taking over objects that are there already.
 
-Only if somebody asked for it, or if they are of the plugin that had the release before. Nothing is touched while one of
-them cannot be taken over; without leave to take them over it is told what that would change.
+Only if somebody asked for it, or if this plugin left them, or the one that had the release before has or left them.
+Nothing is touched while one of them cannot be taken over; without leave to take them over it is told what that would
+change.
 """
 
 from __future__ import annotations
@@ -9,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from fleetform.clusters.inventory import ObjectRef, ref_of
-from fleetform.clusters.ownership import Manifest, is_ours, owner_of
+from fleetform.clusters.ownership import PLUGIN, Manifest, is_ours, left_by, owner_of, was_left_by
 from fleetform.deliver.kubernetes.existing import difference, taken_over
 from fleetform.deliver.kubernetes.flux_owners import FluxOwner, flux_owner_of, is_at_work
 from fleetform.deliver.kubernetes.helm_records import Release, objects_of, records, release_of, set_aside
+from fleetform.deliver.kubernetes.holders import Holders
 from fleetform.deliver.kubernetes.problems import (
     Existing,
     KeptByHelm,
     Problem,
-    belongs_to_another,
     flux_is_at_work,
     helm_is_at_work,
     not_adopted,
@@ -47,12 +48,14 @@ class Adoption:
         self._client, self._key, self._objects = client, key, objects
         self.after_helm = False
         self._asked_for, self._setting, self._predecessor = asked_for, setting, predecessor
+        self._holders = Holders(client, key)
         self._free: set[Release | FluxOwner] = set()
         self._set_aside: set[Release] = set()
 
     def refusals(self, objects: Iterable[Manifest]) -> list[Problem]:
         """Why some of them cannot be taken over, before anything is. What cannot be asked about now is met later."""
         found: list[tuple[Manifest, Manifest]] = []
+        self._holders = Holders(self._client, self._key)
         for each in objects:
             live = self._live(each)
             if live is not None and not is_ours(live, self._key):
@@ -66,6 +69,8 @@ class Adoption:
 
     def take(self, manifest: Manifest, live: Manifest) -> Problem | None:
         """Makes an object ours before it is applied; or why that is not done."""
+        # Other plugins may have gone on meanwhile.
+        self._holders = Holders(self._client, self._key)
         problem = self._never(manifest, live)
         if problem is None and not self._may_take(manifest, live):
             problem = self._offer([(manifest, live)])
@@ -88,15 +93,20 @@ class Adoption:
             return None
 
     def _may_take(self, manifest: Manifest, live: Manifest) -> bool:
-        handed_over = self._predecessor is not None and is_ours(live, self._predecessor)
-        return handed_over or self._asked_for or manifest["kind"] == "Namespace"
+        before = [self._key, *([self._predecessor] if self._predecessor is not None else [])]
+        # What it left itself when it went, or when a version had it no longer, it takes again.
+        had_it = self._is_handed_over(live) or any(was_left_by(live, each) for each in before)
+        return had_it or self._asked_for or manifest["kind"] == "Namespace"
+
+    def _is_handed_over(self, live: Manifest) -> bool:
+        return self._predecessor is not None and is_ours(live, self._predecessor)
 
     def _never(self, manifest: Manifest, live: Manifest) -> Problem | None:
         """Why an object stays whose it is, asked for or not: another plugin has it, or somebody is at work on it."""
         ref = ref_of(manifest)
-        if self._predecessor is not None and is_ours(live, self._predecessor):
+        if self._is_handed_over(live):
             return None
-        foreign = belongs_to_another(ref, live, self._key)
+        foreign = self._holders.refusal(ref, live)
         if foreign is not None or not self._asked_for:
             return foreign
         try:
@@ -117,7 +127,10 @@ class Adoption:
 
     def _offer(self, foreign: Sequence[tuple[Manifest, Manifest]]) -> Problem:
         """What taking them over would change: of each of them, and of the releases that they are of."""
-        found = [Existing(ref_of(each), owner_of(live), difference(self._client, each, live)) for each, live in foreign]
+        found = [
+            Existing(ref_of(each), owner_of(live), difference(self._client, each, live), _left_by(live))
+            for each, live in foreign
+        ]
         releases = {release: None for _, live in foreign if (release := release_of(live)) is not None}
         kept_by_helm = [kept for each in releases if (kept := self._kept(each)) is not None]
         return not_adopted(found, kept_by_helm, self._setting)
@@ -138,3 +151,8 @@ class Adoption:
             if each not in self._objects and each._replace(namespace=release.namespace) not in self._objects
         ]
         return KeptByHelm(str(release), len(revisions), others)
+
+
+def _left_by(live: Manifest) -> str:
+    """Which plugin left an object; one that still had it would not have been asked about."""
+    return owner_of(live) if PLUGIN in (live["metadata"].get("labels") or {}) else left_by(live)

@@ -12,7 +12,7 @@ from msgspec import structs
 
 from fleetform.clusters.fields import FieldSet, our_fields
 from fleetform.clusters.inventory import Entry, Inventory, Known, ObjectRef, earliest_end, ref_of
-from fleetform.clusters.ownership import Manifest, is_kept, is_ours, marked
+from fleetform.clusters.ownership import Manifest, is_kept, is_ours, marked, without_owner
 from fleetform.clusters.work import Waiting
 from fleetform.deliver.kubernetes.adoption import Adoption
 from fleetform.deliver.kubernetes.hooks import HookRunner, split
@@ -22,12 +22,20 @@ from fleetform.deliver.kubernetes.problems import Problem, conflict, problem_of
 from fleetform.model.results.decisions import PluginKey
 from fleetform.observe.object_health import FLUX_REQUEST, health_of
 from fleetform.outside.kubernetes.client import Client
-from fleetform.outside.kubernetes.errors import ConflictError, DeniedError, NoKindError, ObjectError
+from fleetform.outside.kubernetes.errors import (
+    ConflictError,
+    DeniedError,
+    InvalidError,
+    MissingError,
+    NoKindError,
+    ObjectError,
+)
 from fleetform.syntax.helm_hooks import hooks_of
 
 # What others are refused without is waited for this long: established CRDs, namespaces.
 _PATIENCE = 30.0
 _POLL = 0.1
+_TRIES = 5
 # What was there whole before our first state: Helm's hooks of an upgrade run then, and not those of an install.
 _BY_HELM = "by Helm"
 _FLUX = ".toolkit.fluxcd.io"
@@ -36,12 +44,13 @@ _WAITED_FOR = ("CustomResourceDefinition", "Namespace")
 
 class ApplyOptions(NamedTuple):
     """What becomes of fields that somebody else changed, and of objects that are there already; those of a predecessor
-    are taken over (B23). setting is where adopt is asked for, as people write it."""
+    are taken over (B23). setting is where adopt is asked for, as people write it. retain: what is removed stays."""
 
     drift: Literal["Correct", "Report"] = "Correct"
     adopt: bool = False
     predecessor: PluginKey | None = None
     setting: str = "delivery.kubernetes.adopt"
+    retain: bool = False
 
 
 _AS_USUAL = ApplyOptions()
@@ -125,11 +134,11 @@ class ClusterApply:
         inventory.write(Known({**ran, **now, **left}, fields, applied=digest, hooked=digest if release.before else ""))
         return problems
 
-    def remove(self, key: PluginKey, namespace: str) -> Waiting[Sequence[Problem]]:
-        """Removes what the plugin has; what is kept (B22) is no longer known to be its."""
+    def remove(self, key: PluginKey, namespace: str, retain: bool = False) -> Waiting[Sequence[Problem]]:
+        """Removes what the plugin has; what is kept (B22) is nobody's from then on, and so is all of it in retain."""
         yield from ()
         inventory = Inventory(self._client, key, namespace)
-        left, problems = self._remove(key, inventory.read().objects)
+        left, problems = self._remove(key, inventory.read().objects, retain=retain)
         inventory.write(Known(left))
         return problems
 
@@ -232,7 +241,11 @@ class ClusterApply:
     # ---- Removing
 
     def _remove(
-        self, key: PluginKey, objects: Mapping[ObjectRef, Entry], stays: Collection[ObjectRef] = ()
+        self,
+        key: PluginKey,
+        objects: Mapping[ObjectRef, Entry],
+        stays: Collection[ObjectRef] = (),
+        retain: bool = False,
     ) -> tuple[dict[ObjectRef, Entry], list[Problem]]:
         """Removes objects, but not what stays. What could not be removed and is kept in the inventory, and why."""
         left: dict[ObjectRef, Entry] = {}
@@ -244,7 +257,7 @@ class ClusterApply:
         for each in removal_order(gone):
             ref = ref_of(each)
             try:
-                self._remove_one(key, each, stays)
+                self._remove_one(key, each, stays, retain)
             except NoKindError:
                 # The kind itself is gone, and its objects with it.
                 continue
@@ -253,17 +266,32 @@ class ClusterApply:
                 problems.append(problem_of(ref, error))
         return left, problems
 
-    def _remove_one(self, key: PluginKey, each: Mapping[str, Any], stays: Collection[ObjectRef]) -> None:
+    def _remove_one(self, key: PluginKey, each: Mapping[str, Any], stays: Collection[ObjectRef], retain: bool) -> None:
         """Only what is still ours, and only the very object that was looked at."""
         ref = ref_of(each)
         resource = self._client.resource(each["apiVersion"], ref.kind)
         if not resource.namespaced and ref._replace(namespace="") in stays:
             # It was noted before its kind was there, when it was taken for one in a namespace.
             return
-        live = self._client.get(resource, ref.namespace, ref.name)
-        if live is None or not is_ours(live, key) or is_kept(live):
-            return
-        self._client.delete(resource, ref.namespace, ref.name, uid=live["metadata"]["uid"])
+        for tries in range(1, _TRIES + 1):
+            live = self._client.get(resource, ref.namespace, ref.name)
+            if live is None or not is_ours(live, key):
+                return
+            uid, version = live["metadata"]["uid"], live["metadata"]["resourceVersion"]
+            if not retain and not is_kept(live):
+                self._client.delete(resource, ref.namespace, ref.name, uid=uid)
+                return
+            try:
+                self._client.merge(resource, ref.namespace, ref.name, without_owner(key, uid, version))
+            except (DeniedError, InvalidError):
+                # It stays, and that it bears our label does no harm: no inventory names it.
+                return
+            except (ConflictError, MissingError):
+                # Controllers write into the status of what stays.
+                if tries == _TRIES:
+                    raise
+            else:
+                return
 
 
 def _versions(objects: Iterable[Manifest]) -> Iterator[tuple[ObjectRef, str]]:

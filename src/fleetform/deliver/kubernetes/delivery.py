@@ -68,7 +68,8 @@ class KubernetesDelivery:
             work = partial(_apply, parcel, self._namespace, options)
             found.update(self._begun_or_done(parcel.key, id_, work))
         for key in removals:
-            found.update(self._begun_or_done(key, ("", self._namespace), partial(_remove, key, self._namespace)))
+            work = partial(_remove, key, self._namespace, self._options.retain)
+            found.update(self._begun_or_done(key, ("", self._namespace, self._options.retain), work))
         return found
 
     def _begun_or_done(
@@ -140,8 +141,8 @@ def _without_secrets(problem: Problem, secrets: Sequence[str]) -> Problem:
     return problem._replace(message=message, hint=hint)
 
 
-def _remove(key: PluginKey, namespace: str, client: Client) -> Waiting[Sequence[Problem] | Failure]:
-    return (yield from ClusterApply(client).remove(key, namespace))
+def _remove(key: PluginKey, namespace: str, retain: bool, client: Client) -> Waiting[Sequence[Problem] | Failure]:
+    return (yield from ClusterApply(client).remove(key, namespace, retain))
 
 
 def _failure(outcome: Outcome) -> Failure | None:

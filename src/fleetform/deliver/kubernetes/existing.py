@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from fleetform.clusters.fields import FieldSet, our_fields, paths_beyond
-from fleetform.clusters.ownership import MANAGER, Manifest
+from fleetform.clusters.ownership import LEFT_BY, MANAGER, Manifest
 from fleetform.deliver.kubernetes.helm_records import MANAGED_BY, NAME, NAMESPACE
 from fleetform.outside.kubernetes.client import Client
 from fleetform.outside.kubernetes.errors import ObjectError
@@ -51,7 +51,7 @@ class Difference(NamedTuple):
 
 
 def taken_over(client: Client, wanted: Manifest, live: Manifest) -> None:
-    """Makes the fields of earlier tools ours, and removes what says that an object is of a Helm release.
+    """Makes the fields of earlier tools ours, and removes what says whose an object is or was: a Helm release's, say.
 
     Conditional: who changed it meanwhile is not overruled.
     """
@@ -59,6 +59,8 @@ def taken_over(client: Client, wanted: Manifest, live: Manifest) -> None:
     entries = metadata.get("managedFields") or []
     renamed = [_as_ours(each) if _is_of_tools(each) else each for each in entries]
     patch: dict[str, Any] = _without_release(wanted, live)
+    if LEFT_BY in (metadata.get("annotations") or {}):
+        patch["annotations"] = {**patch.get("annotations", {}), LEFT_BY: None}
     if renamed != entries:
         patch["managedFields"] = _merged(renamed)
     if patch:
@@ -74,9 +76,12 @@ def difference(client: Client, wanted: Manifest, live: Manifest) -> Difference:
     except ObjectError:
         return Difference()
     entries = live["metadata"].get("managedFields") or []
-    tools = _union_of(each for each in entries if _is_of_tools(each))
-    stays = _union(our_fields(after), _union_of(each for each in entries if not _is_of_tools(each)))
-    return Difference(_told(_changed(live, after)), _told(paths_beyond(tools, stays)))
+    # What a plugin before us applied leaves with our apply as well: both apply under one name.
+    leaves = [each for each in entries if _is_of_tools(each) or _is_our_apply(each)]
+    tools = _union_of(leaves)
+    stays = _union(our_fields(after), _union_of(each for each in entries if each not in leaves))
+    removed = paths_beyond(tools, stays)
+    return Difference(_told(each for each in _changed(live, after) if each not in removed), _told(removed))
 
 
 def _told(paths: Iterable[str]) -> tuple[str, ...]:
@@ -101,6 +106,10 @@ def _without_release(wanted: Manifest, live: Manifest) -> dict[str, Any]:
 
 def _is_of_tools(entry: dict[str, Any]) -> bool:
     return entry.get("manager") in _TOOLS and not entry.get("subresource")
+
+
+def _is_our_apply(entry: dict[str, Any]) -> bool:
+    return entry.get("manager") == MANAGER and entry.get("operation") == "Apply" and not entry.get("subresource")
 
 
 def _as_ours(entry: dict[str, Any]) -> dict[str, Any]:

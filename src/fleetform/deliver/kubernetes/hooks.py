@@ -7,9 +7,10 @@ from datetime import UTC, datetime
 from typing import Literal, NamedTuple
 
 from fleetform.clusters.inventory import ref_of
-from fleetform.clusters.ownership import Manifest, is_ours, marked
+from fleetform.clusters.ownership import Manifest, is_ours, marked, was_left_by
 from fleetform.clusters.work import Waiting
-from fleetform.deliver.kubernetes.problems import Problem, belongs_to_another, problem_of
+from fleetform.deliver.kubernetes.holders import Holders
+from fleetform.deliver.kubernetes.problems import Problem, problem_of
 from fleetform.model.results.decisions import PluginKey
 from fleetform.observe.object_health import health_of
 from fleetform.outside.kubernetes.client import Client
@@ -94,8 +95,10 @@ class HookRunner:
         resource = self._client.resource_of(hook)
         live = self._client.get(resource, ref.namespace, ref.name)
         if live is not None:
-            foreign = belongs_to_another(ref, live, self._key)
-            earlier = is_ours(live, self._key) or (self._adopt and hooks_of(live))
+            holders = Holders(self._client, self._key)
+            foreign = holders.refusal(ref, live)
+            earlier = is_ours(live, self._key) or was_left_by(live, self._key)
+            earlier = earlier or (self._adopt and bool(hooks_of(live) or holders.was_anothers(live)))
             if foreign is not None or not earlier:
                 hint = "remove it: hooks are deleted and made anew"
                 return foreign or Problem(ref, "it is there already, and not from Fleetform", hint, refused=True)

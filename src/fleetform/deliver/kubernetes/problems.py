@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from fleetform.clusters.inventory import ObjectRef
-from fleetform.clusters.ownership import Manifest, is_another_plugins, owner_of
+from fleetform.clusters.inventory import KIND, ObjectRef
+from fleetform.clusters.ownership import PLUGIN, Manifest, is_another_plugins, owner_of
 from fleetform.deliver.kubernetes.existing import Difference
 from fleetform.deliver.kubernetes.flux_owners import FluxOwner
 from fleetform.deliver.kubernetes.helm_records import Release
@@ -52,16 +52,20 @@ def problem_of(ref: ObjectRef, error: ObjectError) -> Problem:
 def belongs_to_another(ref: ObjectRef, live: Manifest, key: PluginKey) -> Problem | None:
     if not is_another_plugins(live, key):
         return None
-    hint = "two plugins cannot have one object: rename one"
+    inventory = f"{KIND}=true,{PLUGIN}={live['metadata']['labels'][PLUGIN]}"
+    gone = f"if that plugin is gone for good, delete its inventory: kubectl delete configmap -A -l {inventory}"
+    hint = f"two plugins cannot have one object: rename one; {gone}"
     return Problem(ref, f"it belongs to {owner_of(live)}", hint, refused=True)
 
 
 class Existing(NamedTuple):
-    """An object that is there already, whose it is ("" if nobody says so), and what taking it over would change."""
+    """An object that is there already, whose it is ("" if nobody says so), what taking it over would change, and which
+    plugin left it."""
 
     ref: ObjectRef
     owner: str
     difference: Difference
+    left_by: str = ""
 
 
 class KeptByHelm(NamedTuple):
@@ -77,6 +81,8 @@ def not_adopted(found: Sequence[Existing], releases: Sequence[KeptByHelm], setti
     that asks for it."""
     first, *more = found
     whose = f", and belongs to {first.owner}" if first.owner else ", and not from Fleetform"
+    if first.left_by:
+        whose = f", and was left by {first.left_by}, which no longer has it"
     verb = "is" if len(more) == 1 else "are"
     also = f"; so {verb} {_listed([str(each.ref) for each in more], _MOST_OBJECTS)}" if more else ""
     of_all = [f"{each.ref if more else 'it'} {_change(each.difference)}" for each in found[:_MOST_OBJECTS]]
