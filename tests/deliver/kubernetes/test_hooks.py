@@ -17,6 +17,7 @@ from fleetform.model.results.decisions import PluginKey
 from fleetform.outside.kubernetes.access import access_from_kubeconfig
 from fleetform.outside.kubernetes.client import Client
 from support.api_servers import ApiServer
+from support.targets import custom
 from support.waiting import finished
 
 
@@ -101,6 +102,7 @@ def finalized(release: Release, *finalizers: str) -> None:
     release.client.merge(maps, release.namespace, "settings", {"metadata": {"finalizers": list(finalizers) or None}})
 
 
+DELETED_WHENEVER = "before-hook-creation,hook-succeeded"
 WEB: Manifest = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "web"}}
 
 
@@ -182,3 +184,18 @@ def test_one_whose_deletion_takes_a_while_is_waited_for_and_then_made_anew(relea
     patient = HookRunner(release.client, release.key, lambda: 0.0)
     assert finished(patient.run([there]), lambda _: finalized(release)) == []
     assert uid_of(release) != before
+
+
+@pytest.mark.rule("B22")
+def test_a_kind_that_a_hook_brings_is_never_deleted_with_what_people_made_of_it(release: Release) -> None:
+    crd, _ = custom(f"{uuid4().hex[:8]}.example.com")
+    crd["metadata"]["annotations"] = {"helm.sh/hook": "crd-install", "helm.sh/hook-delete-policy": DELETED_WHENEVER}
+    assert release.apply("d1", crd, WEB) == []
+    kinds = release.client.resource(crd["apiVersion"], crd["kind"])
+    before = release.client.get(kinds, "", crd["metadata"]["name"]) or {}
+    assert release.apply("d2", crd, WEB) == []
+    assert list(finished(ClusterApply(release.client).remove(release.key, release.namespace))) == []
+    # Installed again, it is its own as before, and unasked.
+    assert release.apply("d3", crd, WEB) == []
+    after = release.client.get(kinds, "", crd["metadata"]["name"]) or {}
+    assert after["metadata"]["uid"] == before["metadata"]["uid"]

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Literal, NamedTuple
 
 from fleetform.clusters.inventory import ref_of
-from fleetform.clusters.ownership import Manifest, is_ours, marked, was_left_by
+from fleetform.clusters.ownership import Manifest, is_kept, is_ours, marked, was_left_by
 from fleetform.clusters.work import Waiting
 from fleetform.deliver.kubernetes.holders import Holders
 from fleetform.deliver.kubernetes.problems import Problem, problem_of
@@ -102,12 +102,13 @@ class HookRunner:
             if foreign is not None or not earlier:
                 hint = "remove it: hooks are deleted and made anew"
                 return foreign or Problem(ref, "it is there already, and not from Fleetform", hint, refused=True)
-            if BEFORE_CREATION in policies and not (yield from self._deleted(hook, live)):
+            again = BEFORE_CREATION in policies and not is_kept(live)
+            if again and not (yield from self._deleted(hook, live)):
                 message = f"it is still being deleted after {self._patience / 60:.0f} minutes"
                 return Problem(ref, message, "look at its finalizers")
         self._client.apply(marked(as_hook(hook), self._key), force=True)
         problem = yield from self._wait_for(hook)
-        if (FAILED if problem is not None else SUCCEEDED) in policies:
+        if (FAILED if problem is not None else SUCCEEDED) in policies and not is_kept(hook):
             self._client.delete(resource, ref.namespace, ref.name)
         return problem
 
