@@ -12,6 +12,7 @@ from fleetform.clusters.ownership import LEFT_BY, OWNER, PLUGIN, label_of
 from fleetform.deliver.kubernetes.apply import ApplyOptions, ClusterApply
 from fleetform.outside.errors import OutsideError
 from fleetform.outside.kubernetes.client import Client
+from fleetform.outside.kubernetes.errors import DeniedError
 from support.targets import KEY, OTHER, Stopping, Target, config, custom
 from support.waiting import finished
 
@@ -147,6 +148,23 @@ def test_what_others_write_at_that_moment_stays(target: Target) -> None:
     assert _marks(target) == (None, None, WEB)
     assert (target.get("ConfigMap", "kept") or {})["data"] == {"x": "1", "written": "0"}
     contended.close()
+
+
+class Refused(Client):
+    """A client whose account may not change anything that is there."""
+
+    def merge(self, *_: Any, **__: Any) -> Any:
+        raise DeniedError("configmaps may not be patched", 403)
+
+
+@pytest.mark.rule("B22")
+def test_one_that_cannot_be_told_so_goes_all_the_same_and_another_may_have_what_it_left(target: Target) -> None:
+    assert target.apply(kept(x="1"), config()) == []
+    refused = Refused(target.client.access)
+    assert list(finished(ClusterApply(refused).remove(KEY, target.namespace))) == []
+    assert _marks(target) == (label_of(KEY), WEB, None)
+    assert target.apply(kept(x="1"), key=OTHER, adopt=True) == []
+    refused.close()
 
 
 @pytest.mark.rule("B22")
