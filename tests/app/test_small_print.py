@@ -9,6 +9,7 @@ from itertools import pairwise
 import pytest
 from msgspec import structs
 
+from fleetform.app.answering.advice import in_commands
 from fleetform.app.answering.simulated import Side, simulated
 from fleetform.app.converting.ocm_to_native import NativeConfigs
 from fleetform.app.errors import NoAnswerError, NotRenderedError
@@ -145,7 +146,7 @@ def test_a_rollout_that_stays_halted_is_told_once() -> None:
     halted = structs.replace(going, phase="Halted")
     queued = structs.replace(halted, queued="c1:b")
     stored = [NOTHING_STORED.with_rollout(each) for each in (going, halted, queued)]
-    told = [rollout_notices(before, after, {}, NOW) for before, after in pairwise(stored)]
+    told = [rollout_notices(before, after, {}, NOW, in_commands) for before, after in pairwise(stored)]
     assert [len(each) for each in told] == [1, 0]
 
 

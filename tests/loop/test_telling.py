@@ -16,10 +16,11 @@ from fleetform.loop.asking import RolloutRequest
 from fleetform.loop.telling import _is_forced
 from fleetform.model.identity import Identity
 from fleetform.model.objects import Ref
+from fleetform.operator.advice import with_kubectl
 from fleetform.ports.store import Commit, Put, Sent, UnavailableError
 from loop.test_control import STAGES, installed, plane, upgraded
 from support.fleets import BASE, fleet_with
-from support.plane import Plane
+from support.plane import Files, Plane
 
 HOOK = dedent(
     """
@@ -68,6 +69,20 @@ def breaking(found: Plane) -> None:
         spec: {forceAfter: 10d}
         """
     )
+
+
+@pytest.mark.rule("R2-25")
+def test_what_to_do_is_said_in_the_words_of_where_the_control_plane_runs() -> None:
+    files = {**BASE, "preset.yaml": BASE["preset.yaml"].replace("spec:\n", "spec:\n  rolloutPolicy: standard\n", 1)}
+    found = Plane(Files({**files, "policy.yaml": APPROVED}), words=with_kubectl)
+    found.health.says["eu-2"] = "Failed"
+    found.wait(days=1)
+    told = {each["event"]: each["do"] for each in feed(found) if each["do"]}
+    assert {"ApprovalNeeded", "Failed", "Halted"} <= told.keys()
+    assert told["ApprovalNeeded"].startswith("create an Approval in acme with spec: ")
+    assert told["Failed"] == "kubectl describe plugin web-eu-2 -n acme"
+    assert told["Halted"].startswith("kubectl describe rollout web-")
+    assert not any("fleetform " in each for each in told.values())
 
 
 @pytest.mark.rule("R2-25")

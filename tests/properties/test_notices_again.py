@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fleetform.app.answering.advice import in_commands
 from fleetform.app.telling.plans import Knowledge, Quiet, plan_notices
 from fleetform.engine.plan.carry_out import after, writes
 from fleetform.engine.plan.plan import plan
@@ -31,7 +32,7 @@ class Listener:
         self._quiet: dict[Ref, Quiet] = {}
 
     def hear(self, found: Plan) -> None:
-        known = Knowledge(self._told, lambda _: False, due)
+        known = Knowledge(self._told, lambda _: False, due, in_commands)
         told, anew = plan_notices(found, known, found.at, self._quiet), plan_notices(found, known, found.at)
         assert (told.notices, told.look_at) == (anew.notices, anew.look_at)
         self._quiet = dict(told.quiet)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from fleetform.app.answering.advice import Words, in_commands
 from fleetform.app.fleet import Fleet, read_fleet
 from fleetform.app.reading.kept_readings import KeptReadings
 from fleetform.load.inputs import InputFile
@@ -140,6 +141,8 @@ class Plane:
     targets: Targets = field(default_factory=Targets)
     # What a new process has read so far.
     parses: Callable[[], tuple[DocumentCache, KeptReadings]] = lambda: (DocumentCache(), KeptReadings())
+    # What people are told to do where it runs.
+    words: Words = in_commands
 
     def __post_init__(self) -> None:
         self.health = ScriptedHealth(self.targets)
@@ -165,6 +168,7 @@ class Plane:
                 lambda destination: self.targets,
                 self.health,
                 destination_of,
+                words=self.words,
             )
         )
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from msgspec import structs
 
+from fleetform.app.answering.advice import in_commands
 from fleetform.engine.plan.carry_out import after, writes
 from fleetform.engine.plan.earliest import Outlook
 from fleetform.engine.plan.plan import plan
@@ -40,7 +41,7 @@ def version(deployed: Deployed | None) -> str:
 def reason(each: Reason) -> str:
     until = f", until {time(each.until)}" if each.until is not None else ""
     about = f" [{each.ref.name}]" if each.ref is not None else ""
-    return f"{each.gate}: {each.message}{until}{about} → {each.do}"
+    return f"{each.gate}: {each.message}{until}{about} → {in_commands(each.do)}"
 
 
 def compare(file: Path, lines: Iterable[str]) -> None:

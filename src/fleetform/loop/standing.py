@@ -26,7 +26,7 @@ class Standing:
 
     def __init__(self, around: Surroundings) -> None:
         self.around = around
-        self.telling = Telling(around.store, around.sends)
+        self.telling = Telling(around.store, around.sends, around.words)
         self.fleet: Fleet | None = None
         self.changes: OwnerChanges | None = None
         self.catalogs_due: datetime | None = None

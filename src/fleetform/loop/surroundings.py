@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from fleetform.app.answering.advice import Words, in_commands
 from fleetform.app.fleet import Fleet
 from fleetform.loop.accepting import OpenFleet
 from fleetform.loop.records import Destination
@@ -25,7 +26,8 @@ class Surroundings:
 
     beside is what goes on on clusters beside the passes; rerenders is for what holds secrets there, reader for what is
     read there. sends: whether
-    people are told by messages; in a trial, what is told stands in the feed alone.
+    people are told by messages; in a trial, what is told stands in the feed alone. words say what they can do where
+    this control plane runs.
     """
 
     store: Store
@@ -39,6 +41,7 @@ class Surroundings:
     name: str = "the store"
     folder_of: Callable[[str], str] = os.path.dirname
     sends: bool = True
+    words: Words = in_commands
     beside: Beside = field(default_factory=NothingBeside)
     rerenders: Rerenders | None = None
     reader: ClusterReader | None = None

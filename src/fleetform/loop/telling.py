@@ -10,6 +10,7 @@ from datetime import datetime
 
 import msgspec
 
+from fleetform.app.answering.advice import Words, in_commands
 from fleetform.app.answering.waits import prospect_of
 from fleetform.app.fleet import Fleet
 from fleetform.app.support_ends import Ending, support_ends
@@ -37,11 +38,11 @@ class Telling:
     """Remembers what was told, so that a pass without news asks the store nothing; what counts is stored. endings are
     versions whose support ends, as of the last plan.
 
-    sends: whether messages go to endpoints; in a trial they do not.
+    sends: whether messages go to endpoints; in a trial they do not. words say what people can do where they are told.
     """
 
-    def __init__(self, store: StoreReader, sends: bool = True) -> None:
-        self._store, self._sends = store, sends
+    def __init__(self, store: StoreReader, sends: bool = True, words: Words = in_commands) -> None:
+        self._store, self._sends, self._words = store, sends, words
         self._told: set[str] = set()
         self._due: dict[tuple[str, str], tuple[object, datetime | None]] = {}
         self._last: tuple[Plan, datetime | None, object] | None = None
@@ -50,7 +51,7 @@ class Telling:
 
     def of_rollouts(self, before: Image, after: Image, fleet: Fleet | None, now: datetime) -> list[Message]:
         """What is told of rollouts that a commit makes others."""
-        notices = rollout_notices(before.known.rollouts, after.known.rollouts, after.known.plugins, now)
+        notices = rollout_notices(before.known.rollouts, after.known.rollouts, after.known.plugins, now, self._words)
         return self._messages(notices, fleet)
 
     def of_plan(self, fleet: Fleet, found: Plan, now: datetime) -> list[Message]:
@@ -60,7 +61,7 @@ class Telling:
         if last is not None and last[0] is found and last[2] is others and (last[1] is None or now < last[1]):
             return []
         self.endings = support_ends(fleet)
-        told, ending = self._notices(fleet, found, now), support_notices(self.endings, now)
+        told, ending = self._notices(fleet, found, now), support_notices(self.endings, now, self._words)
         looks = [each for each in (told.look_at, ending.look_at) if each is not None]
         self._last, self._quiet = (found, min(looks, default=None), others), told.quiet
         return self._messages([*told.notices, *ending.notices], fleet)
@@ -85,7 +86,7 @@ class Telling:
                 known = self._due[rollout.name, stage] = (moves, due.at if due is not None else None)
             return known[1]
 
-        known = Knowledge(self._told, lambda key: _is_forced(fleet, key), decide_by)
+        known = Knowledge(self._told, lambda key: _is_forced(fleet, key), decide_by, self._words)
         return plan_notices(found, known, now, self._quiet)
 
     def _messages(self, notices: Iterable[Notice], fleet: Fleet | None) -> list[Message]:

@@ -35,7 +35,7 @@ def _sections(told: Notification) -> Iterator[str]:
     if lines:
         yield "\n".join(lines)
     if told.do:
-        yield f"`{_escaped(told.do)}`" if told.do.startswith("fleetform ") else _escaped(told.do)
+        yield f"`{_escaped(told.do)}`" if told.do.startswith(("fleetform ", "kubectl ")) else _escaped(told.do)
 
 
 def _clusters(cause: Cause) -> str:

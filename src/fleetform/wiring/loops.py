@@ -17,6 +17,7 @@ from fleetform.wiring.clusters import open_clusters
 from fleetform.wiring.rendering import open_renderers
 
 if TYPE_CHECKING:
+    from fleetform.app.answering.advice import Words
     from fleetform.app.fleet import Fleet
     from fleetform.clusters.work import Connect, Load
     from fleetform.loop.accepting import OpenFleet
@@ -42,7 +43,8 @@ class LoopParts:
     told gets the report of every pass, failed what a pass failed with, cared what was found while nothing was due, said
     what became of notifications; looked is called whenever the loop has looked whether there is work.
     output_folder None: nothing is delivered into folders.
-    private_endpoints: notifications may go to addresses of this network. sends: they are sent at all. kubeconfig and
+    private_endpoints: notifications may go to addresses of this network. sends: they are sent at all, and words what
+    they say that people can do. kubeconfig and
     accounts_in say how clusters are reached (loop/reaching), connect makes their clients; in a trial none is.
     hub is the access to the management cluster, if there is one; boundary is how far sources are read on this machine.
     """
@@ -55,6 +57,7 @@ class LoopParts:
     told: Callable[[PassReport], None]
     failed: Callable[[StoreError], None]
     cared: Callable[[Care], None]
+    words: Words
     said: Callable[[str], None] = lambda line: None
     looked: Callable[[], None] = lambda: None
     interval: timedelta = timedelta(seconds=30)
@@ -138,6 +141,7 @@ def open_loop(parts: LoopParts) -> Loop:
             parts.name,
             parts.folder_of,
             sends=parts.sends,
+            words=parts.words,
             beside=clusters.deliveries,
             rerenders=renderers,
             reader=clusters.reader if not parts.trial else None,

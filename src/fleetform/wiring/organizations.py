@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fleetform.clusters.work import connected
 from fleetform.loop.metrics import Metrics
+from fleetform.operator.advice import with_kubectl
 from fleetform.operator.fleets import with_approvers
 from fleetform.operator.source import OrganizationSource
 from fleetform.operator.status.showing import StatusWriter
@@ -119,6 +120,7 @@ class Organization:
                 show,
                 self._failed,
                 log.cared,
+                with_kubectl,
                 log.said,
                 self._metrics.looked,
                 interval=settings.interval,

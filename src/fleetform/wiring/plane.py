@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from fleetform.app.answering.advice import in_commands
 from fleetform.outside.files import OUTPUT_MARK
 from fleetform.syntax.times import parse_time
 from fleetform.wiring.clock import SystemClock
@@ -95,6 +96,7 @@ def open_plane(
             told,
             failed,
             cared,
+            in_commands,
             said,
             looked,
             interval,

@@ -10,6 +10,7 @@ from msgspec import structs
 from fleetform.engine.plan.records import Approval, ClusterFacts, Removal, World
 from fleetform.engine.plan.windows.calendar import Calendar
 from fleetform.engine.plan.windows.openings import Window
+from fleetform.model.results.advice import Advice
 from fleetform.model.state import PluginState
 from support.plans import CHANGE, HOUR, NOON, OLD, OWNER, Hand, key
 
@@ -35,7 +36,9 @@ def test_more_than_a_share_or_three_wait_for_approval(count: int, installed: int
     if not goes:
         reason = hand.look().removals[0].reasons[0]
         assert reason.gate == "deletes"
-        assert "approve certs-aaaaaaaa --stage deletes" in reason.do
+        assert isinstance(reason.do, Advice)
+        assert (reason.do.deed, reason.do.rollout, reason.do.stage) == ("approve", "certs-aaaaaaaa", "deletes")
+        assert reason.do.change_id == CHANGE
 
 
 @pytest.mark.rule("B22", "B26")

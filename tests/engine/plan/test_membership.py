@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec import structs
 
+from fleetform.app.answering.advice import in_commands
 from fleetform.engine.plan.requests import abort, retry
 from fleetform.engine.plan.rollouts import Policy
 from fleetform.engine.plan.stages import ApprovalRule
@@ -78,7 +79,7 @@ def test_a_stage_that_all_clusters_left_before_it_was_done_is_not_taken_for_test
     assert hand.gates("p") == ["stage"]
     reason = hand.step("p").reasons[0]
     assert reason.message == "stage prod follows qa, whose clusters all left before it was done"
-    assert "fleetform rollout abort certs-aaaaaaaa, then fleetform rollout retry certs" in reason.do
+    assert "fleetform rollout abort certs-aaaaaaaa, then fleetform rollout retry certs" in in_commands(reason.do)
     join(hand, "r", "qa")
     assert hand.go() == ["r"]
     hand.healthy("r")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
@@ -182,6 +183,23 @@ def conditions(status: dict[str, Any]) -> dict[str, tuple[str, str]]:
     return {each["type"]: (each["status"], each["reason"]) for each in status["conditions"]}
 
 
+def test_a_person_can_do_with_kubectl_what_a_status_says(operator: Operator) -> None:
+    operator.show()
+    told = conditions_told(operator.status("Plugin", "web-eu-1"))["UpToDate"]
+    spec = re.search(r"with spec: ({.*}), NAME as (kubectl auth whoami) prints it", told)
+    assert spec is not None, told
+    name = operator.management.kubectl(*spec[2].split()[1:], "-o", "jsonpath={.status.userInfo.username}").stdout
+    head = "apiVersion: fleetform.dev/v1alpha1\nkind: Approval\nmetadata: {name: web-gold}\nspec: "
+    operator.apply(head + spec[1].replace("NAME", name))
+    operator.until(lambda: any(each.startswith("Approval/") for each in operator.plane.files.read().files))
+    operator.show()
+    assert operator.status("Plugin", "web-eu-1")["running"] == "1.0.0"
+
+
+def conditions_told(status: dict[str, Any]) -> dict[str, str]:
+    return {each["type"]: each["message"] for each in status["conditions"]}
+
+
 def spec_of(operator: Operator, kind: str, name: str) -> dict[str, Any]:
     found = operator.get(kind, name)
     assert found is not None
@@ -213,7 +231,8 @@ def test_kubectl_reads_well(operator: Operator) -> None:
     assert table(operator.kubectl("get", "pluginoverrides"))[1] == "more 2 2 True"
     assert table(operator.kubectl("get", "ffrev"))[1].startswith("web-1.0.0 1.0.0 1 2")
     told = " ".join(operator.kubectl("describe", "plugin", "web-eu-1").split())
-    assert f"0 of 1 people have approved stage gold (fleetform rollout approve {rollout} --stage gold)" in told
+    assert f"0 of 1 people have approved stage gold (create an Approval in {operator.namespace} with spec: " in told
+    assert f"rollout: {rollout}, stage: gold" in told
     assert "Rank: 2 Won: replicas" in told
     chosen = operator.kubectl("get", "plugins", "--field-selector", "status.state=Waiting", "-o", "name")
     assert chosen == "plugin.fleetform.dev/web-eu-1\n"
@@ -431,7 +450,8 @@ def test_what_happens_is_told_as_events(operator: Operator) -> None:
     rollout = operator.status("PluginPreset", "web")["rollout"]["name"]
     ((_, reason, note),) = events_of(operator, "Rollout", rollout)
     assert reason == "ApprovalNeeded"
-    assert f"fleetform rollout approve {rollout} --stage gold" in note
+    assert "fleetform" not in note
+    assert f"create an Approval in {operator.namespace} with spec: {{rollout: {rollout}, stage: gold" in note
     told = operator.kubectl("describe", "plugin", "web-eu-2")
     assert "Events:" in told
     assert "1.0.0 is healthy" in told

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
+from fleetform.app.answering.advice import in_commands
 from fleetform.engine.plan.records import Change, Step, World
 from fleetform.engine.plan.rollouts import Rollout
 from fleetform.engine.plan.scenario import Event, EventName, Simulation, StageSpan
@@ -184,7 +185,9 @@ def _left(steps: Iterable[Step]) -> list[answers.LeftWaiting]:
     found: dict[tuple[str, str, str, str], list[str]] = {}
     for step in steps:
         reason = step.reasons[0] if step.reasons else None
-        gate, message, do = (reason.gate, reason.message, reason.do) if reason is not None else ("", "", "")
+        gate, message, do = "", "", ""
+        if reason is not None:
+            gate, message, do = reason.gate, reason.message, in_commands(reason.do)
         found.setdefault((step.state, gate, message, do), []).append(step.key[1])
     return [
         answers.LeftWaiting(state=state, gate=gate, message=message, do=do, clusters=sorted(set(clusters)))

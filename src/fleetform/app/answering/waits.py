@@ -7,6 +7,7 @@ from datetime import datetime
 
 from msgspec import structs
 
+from fleetform.app.answering.advice import in_commands
 from fleetform.app.answering.references import object_reference, reference
 from fleetform.app.fleet import Fleet
 from fleetform.app.support_ends import EndDates
@@ -192,7 +193,7 @@ class Waits:
             message=reason.message,
             until=time_text(reason.until) if reason.until is not None else None,
             object=self._object(step, reason, candidate),
-            do=reason.do,
+            do=in_commands(reason.do),
             decides=reason is earliest.decider,
             zone=self.zone(step.key),
         )

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import NamedTuple
 
+from fleetform.app.answering.advice import Words
 from fleetform.app.plan import versions
 from fleetform.app.telling.notices import MOST_CAUSES, Notice, Subject, cause, digest, key_of, notice
 from fleetform.engine.plan.gates.deletes import STAGE as DELETES
@@ -21,6 +22,7 @@ from fleetform.model.answers.notifications import Cause
 from fleetform.model.kinds.fleet import Event
 from fleetform.model.objects import Ref
 from fleetform.model.reasons import VALIDITY_GATES
+from fleetform.model.results.advice import Advice, Do
 from fleetform.model.results.decisions import PluginKey
 from fleetform.model.state import UNKNOWN, Deployed
 from fleetform.syntax.alike import alike, told_as_one
@@ -59,12 +61,13 @@ class Knowledge(NamedTuple):
 
     told are keys of what was told: nothing is worked out for them. forced says whether a version goes ahead though
     nobody agreed to it. decide_by is the time until which an approval of a stage does not move the end; None where that
-    is not known.
+    is not known. words say what people can do where they are told.
     """
 
     told: Container[str]
     forced: Callable[[PluginKey], bool]
     decide_by: Callable[[OwnerPlan, Rollout, str], datetime | None]
+    words: Words
 
 
 def plan_notices(found: Plan, known: Knowledge, now: datetime, quiet: Mapping[Ref, Quiet] = _NOBODY) -> Told:
@@ -158,7 +161,7 @@ class _Telling:
         waiting: dict[Ref, list[Step]] = defaultdict(list)
         by_key = {each.key: each for each in self._plan.world.removals}
         for step in self._plan.removals:
-            if any(reason.gate == "deletes" and reason.do.endswith(DELETES) for reason in step.reasons):
+            if any(reason.gate == "deletes" and isinstance(reason.do, Advice) for reason in step.reasons):
                 waiting[by_key[step.key].owner].append(step)
         for owner, steps in waiting.items():
             removal = by_key[steps[0].key]
@@ -209,7 +212,8 @@ class _Telling:
         until = min(untils, default=None)
         when = f", the first look is at {clock_text(until, self._now)}" if until is not None else ""
         waiting = [step for each in held for step in each.steps]
-        causes, do = partial(_causes, by_gate), f"fleetform rollout status {rollout.name}"
+        causes = partial(_causes, by_gate)
+        do = Advice("see-rollout", about.owner.organization, about.owner, rollout.name)
         self._tell("UpdatePending", about, f"waits{when}", waiting, causes=causes, until=until, do=do)
 
     def _failed(self, about: _About, rollout: Rollout, steps: list[Step]) -> None:
@@ -229,7 +233,8 @@ class _Telling:
         for (stage, why), messages in sorted(failed.items()):
             here = [by_key[key] for key in messages]
             where = f" in stage {stage}" if stage else ""
-            do = f"fleetform why {here[0].key[1]} {here[0].key[2]}"
+            organization, cluster, plugin = here[0].key
+            do = Advice("see-plugin", organization, cluster=cluster, plugin=plugin)
             # After somebody asked for another try, the same failure is news again.
             instance = f"{digest(why)} {digest(rollout.note)}" if rollout.note else digest(why)
             causes = partial(_causes, {told_as_one(messages.values()): here})
@@ -268,7 +273,7 @@ class _Telling:
             self._count_down(about, what, since, due, found, stage, do)
 
     def _count_down(
-        self, about: _About, what: str, since: datetime | None, until: datetime, steps: list[Step], stage: str, do: str
+        self, about: _About, what: str, since: datetime | None, until: datetime, steps: list[Step], stage: str, do: Do
     ) -> None:
         """since is when it was told that this is coming: what is nearer than that needs no second word at once."""
         left = until - self._now
@@ -291,7 +296,7 @@ class _Telling:
         stage: str = "",
         causes: Callable[[], Sequence[Cause]] = tuple,
         until: datetime | None = None,
-        do: str = "",
+        do: Do = "",
         instance: str = "",
     ) -> None:
         subject = Subject(about.owner, about.change_id, about.rollout)
@@ -307,7 +312,7 @@ class _Telling:
         self.notices.append(
             notice(
                 event, subject, self._now, said, clusters,
-                stage=stage, causes=causes(), until=until, do=do, instance=instance,
+                stage=stage, causes=causes(), until=until, do=self._known.words(do), instance=instance,
             )
         )  # fmt: skip
 

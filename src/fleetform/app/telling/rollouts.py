@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import NamedTuple
 
+from fleetform.app.answering.advice import Words
 from fleetform.app.plan import versions
 from fleetform.app.telling.notices import MOST_CAUSES, Notice, Subject, cause, digest, notice
 from fleetform.engine.plan.failure import ran_before
@@ -17,6 +18,7 @@ from fleetform.engine.plan.rollouts import Rollout
 from fleetform.engine.world.stored import Stored
 from fleetform.model.answers.notifications import Cause
 from fleetform.model.kinds.fleet import Event
+from fleetform.model.results.advice import Advice
 from fleetform.model.state import PluginState, PluginStates
 
 
@@ -28,15 +30,15 @@ class _Happened(NamedTuple):
     how: str
 
 
-def rollout_notices(before: Stored, after: Stored, states: PluginStates, at: datetime) -> list[Notice]:
-    """states are those of after."""
+def rollout_notices(before: Stored, after: Stored, states: PluginStates, at: datetime, words: Words) -> list[Notice]:
+    """states are those of after. words say what people can do where they are told."""
     if before.rollouts is after.rollouts:
         return []
     happened = [each for earlier, now in _changed(before, after) for each in _events(earlier, now)]
     if not happened:
         return []
     members = _members(states, {each.rollout.name for each in happened})
-    return [_told(each, members[each.rollout.name], at) for each in happened]
+    return [_told(each, members[each.rollout.name], at, words) for each in happened]
 
 
 def _changed(before: Stored, after: Stored) -> Iterator[tuple[Rollout | None, Rollout]]:
@@ -78,7 +80,7 @@ def _members(states: PluginStates, rollouts: set[str]) -> Mapping[str, list[tupl
     return found
 
 
-def _told(happened: _Happened, members: list[tuple[str, PluginState]], at: datetime) -> Notice:
+def _told(happened: _Happened, members: list[tuple[str, PluginState]], at: datetime, words: Words) -> Notice:
     event, rollout, how = happened
     places = [state.enrolment for _, state in members if state.enrolment is not None]
     before = [ran_before(rollout, state) for _, state in members]
@@ -98,7 +100,8 @@ def _told(happened: _Happened, members: list[tuple[str, PluginState]], at: datet
         how = f"{how}, but {len(failed):,} of {total:,} clusters failed"
     elif event == "RolledBack":
         clusters = [name for name, state in members if state.attempt is not None and state.attempt.back]
-    do = "" if event in ("Started", "Finished") else f"fleetform rollout status {rollout.name}"
+    look = Advice("see-rollout", rollout.owner.organization, rollout.owner, rollout.name)
+    do = "" if event in ("Started", "Finished") else words(look)
     # Somebody who retries wants to hear of the next time, too.
     instance = digest(rollout.note) if rollout.note else ""
     return notice(event, subject, at, how, clusters, instance=instance, causes=_causes(members), do=do)

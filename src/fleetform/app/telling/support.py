@@ -7,17 +7,19 @@ from datetime import datetime, timedelta
 
 from msgspec import structs
 
+from fleetform.app.answering.advice import Words
 from fleetform.app.support_ends import Ending
 from fleetform.app.telling.notices import Subject, notice
 from fleetform.app.telling.plans import COUNTDOWN, Told
 from fleetform.model.objects import Ref
+from fleetform.model.results.advice import Advice
 from fleetform.syntax.times import distance_text
 
 # An upgrade takes longer than an approval: this is told earlier, too.
 _AHEAD = {"30d": timedelta(days=30), **COUNTDOWN}
 
 
-def support_notices(endings: Sequence[Ending], now: datetime) -> Told:
+def support_notices(endings: Sequence[Ending], now: datetime, words: Words) -> Told:
     notices, looks = [], []
     for each in endings:
         left = each.at - now
@@ -27,7 +29,7 @@ def support_notices(endings: Sequence[Ending], now: datetime) -> Told:
             continue
         subject = Subject(Ref("PluginDefinition", each.organization, each.definition), "", before=[each.version])
         instance = f"support {each.version} {reached[-1]} {each.at:%Y-%m-%dT%H:%MZ}"
-        do = f"take a newer version: fleetform get revisions -n {each.organization}; then one is forced"
+        do = words(Advice("take-newer-version", each.organization))
         found = notice("Countdown", subject, now, "", each.clusters, until=each.at, do=do, instance=instance)
         run = f"{len(each.clusters):,} {'cluster runs' if len(each.clusters) == 1 else 'clusters run'} it"
         title = f"support of {each.definition} {each.version} ends {distance_text(left)}; {run}"

@@ -16,6 +16,7 @@ from fleetform.engine.plan.gates.veto import held
 from fleetform.engine.plan.gates.window import window
 from fleetform.engine.plan.records import Reason, Removal, Step, World
 from fleetform.engine.plan.view import Pass
+from fleetform.model.results.advice import Advice
 from fleetform.model.state import UNKNOWN
 
 
@@ -70,5 +71,6 @@ def _dependents(world: World, removal: Removal) -> Reason | None:
     for dependent in removal.dependents:
         if world.states.get((organization, cluster, dependent), UNKNOWN).admitted is not None:
             message = f"{dependent} depends on {name} and is still on {cluster}"
-            return Reason("dependency", message, f"wait: fleetform why {cluster} {dependent}")
+            do = Advice("wait-for-plugin", organization, cluster=cluster, plugin=dependent)
+            return Reason("dependency", message, do)
     return None

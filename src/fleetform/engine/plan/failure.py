@@ -20,6 +20,7 @@ from fleetform.engine.plan.records import Reason, State, Step
 from fleetform.engine.plan.rollouts import Rollout, StageTimes, is_brought_by
 from fleetform.engine.plan.stages import APPLYING, DONE, StageRule
 from fleetform.engine.plan.view import StageView, View
+from fleetform.model.results.advice import Advice
 from fleetform.model.state import Attempt, Deployed, Enrolment, PluginState
 
 
@@ -214,8 +215,9 @@ def not_again(view: View, member: Member) -> Step:
         return Step(key, "nothing", "InFlight", progress)
     if not member.is_changed:
         return Step(key, "nothing", "UpToDate", progress)
-    do = f"change it, or fleetform rollout retry {view.change.owner.name}"
-    reason = Reason("rejected", "this change failed and is rolled back", do, ref=view.change.owner)
+    owner = view.change.owner
+    do = Advice("change-or-retry", owner.organization, owner)
+    reason = Reason("rejected", "this change failed and is rolled back", do, ref=owner)
     return Step(key, "block", "Blocked", progress, (reason,))
 
 

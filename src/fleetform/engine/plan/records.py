@@ -18,6 +18,7 @@ from fleetform.engine.plan.rollouts import Policy, Rollout, is_brought_by, place
 from fleetform.engine.plan.stages import ApprovalRule
 from fleetform.engine.plan.windows.calendar import ALWAYS, Calendar
 from fleetform.model.objects import Ref
+from fleetform.model.results.advice import Do
 from fleetform.model.results.decisions import Gate, PluginKey
 from fleetform.model.state import Deployed, PluginState
 
@@ -212,7 +213,7 @@ class Reason(Struct, frozen=True, gc=False):
 
     gate: str
     message: str
-    do: str
+    do: Do
     until: datetime | None = None
     ref: Ref | None = None
 

@@ -48,7 +48,7 @@ def would_not_count(fleet: Fleet, approval: Object[ApprovalSpec], who: UserInfo)
     """
     spec, owner = approval.spec, _owner_of(fleet, approval)
     if owner is None:
-        hint = "take both from `fleetform rollout list`"
+        hint = "take both from `kubectl get rollouts -o yaml`"
         message = f"{spec.rollout} is not a rollout of {spec.change_id} here: it may not count"
         return [_found(approval, message, hint, "warning", "rollout")]
     if spec.stage == DELETES or any(group.rollout for group in getattr(owner.spec, "groups", None) or ()):

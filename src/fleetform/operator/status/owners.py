@@ -23,8 +23,10 @@ from fleetform.model.kinds.status import (
     RolloutStatus,
     StageNumbers,
 )
+from fleetform.model.results.advice import Advice
 from fleetform.model.results.decisions import Claim, PluginDecision, PluginKey
 from fleetform.model.state import PluginState
+from fleetform.operator.advice import with_kubectl
 from fleetform.operator.status.conditions import as_status, condition, sentence, shortened
 
 _MOST_SKIPPED = 10
@@ -126,5 +128,5 @@ def _approval_needed(answer: RolloutAnswer, stage: RolloutStageStatus | None) ->
     if stage is None or stage.approvals is None or stage.approvals.have >= stage.approvals.need:
         return
     message = f"{stage.approvals.have} of {stage.approvals.need} people have approved stage {stage.name}"
-    do = f"fleetform rollout approve {answer.name} --stage {stage.name}"
-    yield condition("ApprovalNeeded", True, "Approval", sentence([message, do]))
+    do = Advice("approve", answer.organization, None, answer.name, stage.name, answer.change_id)
+    yield condition("ApprovalNeeded", True, "Approval", sentence([message, with_kubectl(do)]))

@@ -23,8 +23,10 @@ from fleetform.model.kinds.status import (
     State,
 )
 from fleetform.model.reasons import VALIDITY_GATES
+from fleetform.model.results.advice import Do
 from fleetform.model.results.decisions import Gate, PluginDecision
 from fleetform.model.state import PluginState
+from fleetform.operator.advice import with_kubectl
 from fleetform.operator.status.conditions import answered, as_status, condition, sentence, shortened
 from fleetform.syntax.addresses import without_logins
 from fleetform.syntax.times import time_text
@@ -135,7 +137,7 @@ def _stage(step: Step | None) -> str | None:
 def _held(plugin: PluginDecision, reasons: Sequence[Reason] | None) -> list[HeldBy]:
     if reasons is None:
         return [_gate(each, plugin) for each in plugin.blocked_by]
-    options = {(each.gate, each.do): each.option for each in plugin.blocked_by}
+    options: dict[tuple[str, Do], str] = {(each.gate, each.do): each.option for each in plugin.blocked_by}
     return [_reason(each, options.get((each.gate, each.do))) for each in reasons]
 
 
@@ -151,7 +153,7 @@ def _reason(reason: Reason, option: str | None) -> HeldBy:
         message=shortened(without_logins(reason.message)),
         until=time_text(reason.until) if reason.until is not None else None,
         object=str(reason.ref) if reason.ref is not None else None,
-        do=shortened(without_logins(reason.do)) or None,
+        do=shortened(without_logins(with_kubectl(reason.do))) or None,
     )
 
 

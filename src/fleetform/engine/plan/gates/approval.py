@@ -5,6 +5,7 @@ from __future__ import annotations
 from fleetform.engine.plan.records import Approval, Reason
 from fleetform.engine.plan.stages import ApprovalRule
 from fleetform.engine.plan.view import StageView, View
+from fleetform.model.results.advice import Advice
 
 _MOST_NAMED = 3
 
@@ -16,10 +17,11 @@ def approval(view: View, here: StageView) -> Reason | None:
     have = len(approvers(view, here.rule.name, rule))
     if have >= rule.required:
         return None
-    stage, name = here.rule.name, view.rollout.name
+    stage, rollout, owner = here.rule.name, view.rollout, view.change.owner
     missing = f"{have} of {rule.required} people have approved stage {stage}"
     missing += left_out(view.change.authors, view.change.approvals, rule)
-    return Reason("approval", missing, f"fleetform rollout approve {name} --stage {stage}")
+    do = Advice("approve", owner.organization, owner, rollout.name, stage, rollout.change_id)
+    return Reason("approval", missing, do)
 
 
 def approvers(view: View, stage: str, rule: ApprovalRule) -> frozenset[str]:

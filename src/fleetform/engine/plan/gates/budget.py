@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from fleetform.engine.plan.records import Candidate, Reason
 from fleetform.engine.plan.stages import share
 from fleetform.engine.plan.view import View
+from fleetform.model.results.advice import Advice
 from fleetform.model.state import PluginState
 
 
@@ -51,5 +52,6 @@ def _is_failing(progress: PluginState) -> bool:
 
 
 def _reason(view: View, exceeded: str) -> Reason:
-    do = f"repair the failed clusters, publish a fix, or fleetform rollout retry {view.change.owner.name}"
-    return Reason("budget", f"too many failures in {exceeded}", do, ref=view.change.owner)
+    owner = view.change.owner
+    do = Advice("mend-or-retry", owner.organization, owner)
+    return Reason("budget", f"too many failures in {exceeded}", do, ref=owner)

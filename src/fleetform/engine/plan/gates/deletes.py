@@ -6,6 +6,7 @@ from fleetform.engine.plan.gates.approval import left_out, people
 from fleetform.engine.plan.records import Limits, Reason, Removal
 from fleetform.engine.plan.stages import ApprovalRule, share
 from fleetform.model.objects import Ref
+from fleetform.model.results.advice import Advice
 
 AT_LEAST = 3
 STAGE = "deletes"
@@ -27,7 +28,9 @@ def deletes(removal: Removal, rule: ApprovalRule, count: int, most: int) -> Reas
     plugins = f"{count} plugin{'s' if count > 1 else ''} of {removal.owner.organization}"
     message = f"{plugins} would be deleted, {most or 'none'} may be without approval"
     message += left_out(removal.authors, removal.approvals, rule)
-    return Reason("deletes", message, f"fleetform rollout approve {removal.rollout} --stage {STAGE}", ref=removal.owner)
+    owner = removal.owner
+    do = Advice("approve", owner.organization, owner, removal.rollout, STAGE, removal.change_id)
+    return Reason("deletes", message, do, ref=owner)
 
 
 def incomplete(owner: Ref) -> Reason:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from fleetform.engine.plan.records import Candidate, Reason
+from fleetform.model.results.advice import Advice
 from fleetform.model.state import Deployed, PluginState
 from fleetform.syntax.hashing import as_written
 
@@ -46,5 +47,6 @@ def remembered_block(candidate: Candidate, progress: PluginState, target: str | 
 def render_failed(candidate: Candidate, progress: PluginState, target: str | None) -> Reason | None:
     if progress.render_failed is None or progress.render_failed != target:
         return None
-    message = f"what {candidate.key[2]} is made of now cannot be rendered"
-    return Reason("render-failed", message, f"fleetform render {candidate.key[2]}")
+    organization, cluster, plugin = candidate.key
+    do = Advice("see-render", organization, cluster=cluster, plugin=plugin)
+    return Reason("render-failed", f"what {plugin} is made of now cannot be rendered", do)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fleetform.engine.plan.records import Candidate, ClusterKey, Reason
 from fleetform.engine.plan.view import View
+from fleetform.model.results.advice import Advice
 from fleetform.model.results.decisions import PluginKey
 
 
@@ -16,6 +17,5 @@ def occupied(busy: dict[ClusterKey, PluginKey], cluster: ClusterKey, key: Plugin
     if other is None:
         return None
     what = "an earlier change of it" if other == key else other[2]
-    return Reason(
-        "in-flight", f"{what} is being changed on {cluster[1]}", f"wait: fleetform why {cluster[1]} {other[2]}"
-    )
+    do = Advice("wait-for-plugin", other[0], cluster=cluster[1], plugin=other[2])
+    return Reason("in-flight", f"{what} is being changed on {cluster[1]}", do)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from fleetform.engine.plan.records import Reason
 from fleetform.engine.plan.view import View
+from fleetform.model.results.advice import Advice
 
 
 def queue(view: View) -> Reason | None:
     rollout = view.rollout
     if rollout is None or rollout.change_id == view.change.change_id:
         return None
-    do = f"wait for it, or replace it: fleetform rollout start {view.change.owner.name} --supersede"
-    return Reason("queue", f"rollout {rollout.name} runs first", do, ref=view.change.owner)
+    owner = view.change.owner
+    do = Advice("replace-rollout", owner.organization, owner, rollout.name)
+    return Reason("queue", f"rollout {rollout.name} runs first", do, ref=owner)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fleetform.engine.plan.records import Reason
 from fleetform.engine.plan.stages import Standing
 from fleetform.engine.plan.view import StageView, View
+from fleetform.model.results.advice import Advice
 
 
 def earlier_stage(view: View, stage: StageView) -> StageView | None:
@@ -28,14 +29,15 @@ def stage(view: View, here: StageView) -> Reason | None:
     parts += [f"{tally.failed} failed"] if tally.failed else []
     parts += [f"{count} cannot be reached"] if (count := tally.of(Standing.ABSENT)) else []
     message = f"stage {here.rule.name} follows {earlier.rule.name}, where {', '.join(parts)}"
-    return Reason("stage", message, f"see what {earlier.rule.name} waits for: fleetform plan")
+    owner, rollout = view.change.owner, view.rollout.name if view.rollout is not None else ""
+    return Reason("stage", message, Advice("see-earlier-stage", owner.organization, owner, rollout, earlier.rule.name))
 
 
 def _left(view: View, here: StageView, earlier: StageView) -> Reason:
     rollout, owner = view.rollout.name if view.rollout is not None else "", view.change.owner
     message = f"stage {here.rule.name} follows {earlier.rule.name}, whose clusters all left before it was done"
-    without = f"fleetform rollout abort {rollout}, then fleetform rollout retry {owner.name}"
-    return Reason("stage", message, f"add a cluster to {earlier.rule.name}; or go on without it: {without}", ref=owner)
+    do = Advice("go-on-without-stage", owner.organization, owner, rollout, earlier.rule.name)
+    return Reason("stage", message, do, ref=owner)
 
 
 def only_soaks(earlier: StageView) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fleetform.engine.plan.records import Reason
 from fleetform.engine.plan.view import View
+from fleetform.model.results.advice import Advice
 
 
 def suspended(view: View) -> Reason | None:
@@ -13,5 +14,6 @@ def suspended(view: View) -> Reason | None:
     if view.rollout is not None and view.rollout.is_open and view.rollout.paused:
         name = view.rollout.name
         by = f" by {view.rollout.note}" if view.rollout.note else ""
-        return Reason("suspended", f"rollout {name} is paused{by}", f"fleetform rollout resume {name}", ref=owner)
+        do = Advice("resume", owner.organization, owner, name)
+        return Reason("suspended", f"rollout {name} is paused{by}", do, ref=owner)
     return None
