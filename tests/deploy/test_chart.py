@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import click
 import httpx2
 import pytest
 
+from fleetform.cli.operator import command as operator_command
 from fleetform.outside.kubernetes.access import access_from_kubeconfig
 from fleetform.outside.kubernetes.client import Client
 from fleetform.syntax.yaml_in import YamlDocument, read_one, read_stream
@@ -62,6 +65,7 @@ def test_it_is_linted_with_every_switch(chart: Path) -> None:
         (["--set", "shards=0"], "shards"),
         (["--set", "image.digest=latest"], "digest"),
         (["--set", "admission.clientCA=ca.crt"], "clientCA"),
+        (["--set", "workloads.serviceAccountsIn=a/b"], "serviceAccountsIn"),
         (["-n", "default"], "belongs into the namespace fleetform-system"),
     ],
 )
@@ -84,18 +88,59 @@ def test_pods_have_no_rights_on_their_node_and_write_nothing_to_their_image(char
     assert all("emptyDir" in each for each in pod["volumes"])
 
 
-def test_the_flags_of_the_deployment_are_those_of_the_operator(chart: Path) -> None:
-    """With every switch on: the operator knows each, and refuses none."""
-    values = ['admission.certManager={"enabled":true}', "allowPrivateEndpoints=true", "greenhouse.ownStatus=true"]
-    values.append('admission.clientCA="-----BEGIN CERTIFICATE-----"')
-    (container,) = _one(_rendered(chart, *values), "Deployment")["spec"]["template"]["spec"]["containers"]
-    known = subprocess.run([FLEETFORM, "operator", "--help"], capture_output=True, text=True, check=True).stdout
+# Of the options of `fleetform operator`, those that the chart leaves out, and why.
+LEFT_OUT = {
+    "--kubeconfig": "a pod has an account of its own",
+    "--context": "it is of a kubeconfig",
+    "--namespace": "a pod's is known",
+    "--admission-url": "API servers reach a pod by its Service",
+    "--sources-dir": "nothing that definitions could name is in the image",
+    "--plugin-dir": "no transform plugin is in the image",
+    "--no-cache": "an operator reads no files",
+    "--quiet": "logs are for whoever collects them",
+    "--verbose": "logs are for whoever collects them",
+    "--no-color": "no terminal is there",
+}
+EVERY_SWITCH = (
+    'admission.certManager={"enabled":true}',
+    'admission.clientCA="-----BEGIN CERTIFICATE-----"',
+    "allowPrivateEndpoints=true",
+    "greenhouse.ownStatus=true",
+    'workloads.serviceAccountsIn="fleetform"',
+)
+
+
+def _container(objects: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    (found,) = _one(objects, "Deployment")["spec"]["template"]["spec"]["containers"]
+    return dict(found)
+
+
+def test_every_option_of_the_operator_is_set_or_left_out_for_a_reason(chart: Path) -> None:
+    """With every switch on; and it sets none that the operator does not have."""
+    container = _container(_rendered(chart, *EVERY_SWITCH))
     assert container["args"][0] == "operator"
-    assert all(each.split("=")[0] in known for each in container["args"][1:])
+    given = {each.partition("=")[0] for each in container["args"][1:]}
+    options = {
+        max(each.opts, key=len)
+        for each in operator_command.params
+        if isinstance(each, click.Option) and not each.hidden
+    }
+    assert given.isdisjoint(LEFT_OUT)
+    assert given | LEFT_OUT.keys() == options - {"--help"}
+
+
+def test_what_the_flags_of_the_deployment_name_is_mounted(chart: Path) -> None:
+    container = _container(_rendered(chart, *EVERY_SWITCH))
     named = {each.partition("=")[0]: each.partition("=")[2] for each in container["args"]}
     mounts = {each["mountPath"] for each in container["volumeMounts"]}
     assert str(Path(named["--admission-client-ca"]).parent) in mounts
     assert str(Path(named["--certificates"])) in mounts
+
+
+def test_organizations_act_as_accounts_of_their_own_only_where_that_is_asked_for(chart: Path) -> None:
+    asked = _container(_rendered(chart, 'workloads.serviceAccountsIn="tenants"'))["args"]
+    assert "--service-accounts-in=tenants" in asked
+    assert not any(each.startswith("--service-accounts-in") for each in _container(_rendered(chart))["args"])
 
 
 def test_of_other_systems_objects_only_statuses_are_written(chart: Path) -> None:
@@ -149,11 +194,15 @@ class _Installed:
         helm = ["install", "ff", str(chart), "-n", "fleetform-system", "--kubeconfig", str(folder / "admin")]
         # No pod runs here, so nobody would answer reviews.
         _helm(*helm, "--set", "organizations={acme},admission.enabled=false")
-        token = self.kubectl("create", "token", "fleetform", "-n", "fleetform-system").strip()
-        config = read_one(server.kubeconfig())
-        config["users"][0]["user"] = {"token": token}
+        self._admins = server.kubeconfig()
         self.kubeconfig = folder / "operator"
-        self.kubeconfig.write_text(write_yaml(config), encoding="utf-8")
+        self.kubeconfig.write_text(self.config_of("fleetform-system", "fleetform"), encoding="utf-8")
+
+    def config_of(self, namespace: str, account: str) -> str:
+        """A kubeconfig with a token of a ServiceAccount."""
+        config = read_one(self._admins)
+        config["users"][0]["user"] = {"token": self.kubectl("create", "token", account, "-n", namespace).strip()}
+        return write_yaml(config)
 
     def kubectl(self, *arguments: str) -> str:
         command = [str(tools() / "kubectl"), "--kubeconfig", str(self.folder / "admin"), *arguments]
@@ -201,7 +250,31 @@ def test_the_account_may_do_what_it_needs_and_nothing_else(
     assert installed.kubectl(*given).strip() == may
 
 
-def test_an_operator_with_that_account_does_its_work(installed: _Installed, tmp_path: Path) -> None:
+@pytest.fixture
+def organizations_account(installed: _Installed, root: Path) -> str:
+    """What docs/how-to/deliver-to-clusters.md has people create for organizations that share a cluster, and the
+    kubeconfig of the account there, which may do nothing but act as theirs."""
+    page = (root / "docs" / "how-to" / "deliver-to-clusters.md").read_text(encoding="utf-8")
+    (written,) = (each for each in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL) if "impersonate" in each)
+    installed.admin.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "fleetform"}})
+    metadata = {"name": "fleetform", "namespace": "fleetform"}
+    installed.admin.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata})
+    for each in read_stream(written):
+        assert isinstance(each, YamlDocument)
+        installed.admin.create(each.tree)
+    rules = [{"apiGroups": [""], "resources": ["configmaps", "namespaces"], "verbs": ["*"]}]
+    group = {"apiVersion": "rbac.authorization.k8s.io/v1", "metadata": {"name": "what-acme-may"}}
+    installed.admin.create({**group, "kind": "ClusterRole", "rules": rules})
+    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "what-acme-may"}
+    acme = [{"kind": "ServiceAccount", "name": "acme", "namespace": "fleetform"}]
+    installed.admin.create({**group, "kind": "ClusterRoleBinding", "roleRef": role, "subjects": acme})
+    return installed.config_of("fleetform", "fleetform")
+
+
+def test_an_operator_with_that_account_does_its_work(
+    installed: _Installed, organizations_account: str, chart: Path, tmp_path: Path
+) -> None:
+    """On a cluster whose kubeconfig lets it act as the organization's ServiceAccount alone."""
     (tmp_path / "web.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\n", encoding="utf-8")
     head = "apiVersion: fleetform.dev/v1alpha1\nkind: %s\nmetadata: {name: web, namespace: acme}\nspec: "
     for text in (
@@ -210,13 +283,14 @@ def test_an_operator_with_that_account_does_its_work(installed: _Installed, tmp_
         head % "PluginPreset" + "{clusterSelector: {}, plugin: {pluginDefinition: {name: web}}}",
     ):
         installed.admin.apply(read_one(text))
-    config = (installed.folder / "admin").read_text(encoding="utf-8")
-    metadata = {"name": "web", "namespace": "acme"}
-    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": {"kubeconfig": config}}
+    metadata, config = {"name": "web", "namespace": "acme"}, {"kubeconfig": organizations_account}
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": config}
     installed.admin.create(secret)
     log = tmp_path / "log"
     command = [FLEETFORM, "operator", "--kubeconfig", str(installed.kubeconfig), "--state-dir", str(tmp_path / "state")]
     command += ["--sources-dir", str(tmp_path), "--metrics", "127.0.0.1:0"]
+    given = _container(_rendered(chart, 'workloads.serviceAccountsIn="fleetform"'))["args"]
+    command += [each for each in given if each.startswith("--service-accounts-in")]
     with log.open("wb") as said, subprocess.Popen(command, stderr=said) as process:
         try:
             plugins = installed.admin.resource("fleetform.dev/v1alpha1", "Plugin")
