@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -14,16 +15,16 @@ import httpx2
 import pytest
 
 from fleetform.cli.operator import command as operator_command
+from fleetform.outside.errors import OutsideError
 from fleetform.outside.kubernetes.access import access_from_kubeconfig
 from fleetform.outside.kubernetes.client import Client
 from fleetform.syntax.yaml_in import YamlDocument, read_one, read_stream
 from fleetform.syntax.yaml_out import write_yaml
-from support.api_servers import ApiServer, ApiServers
+from support.api_servers import ApiServer, ApiServers, free_port
 from support.kit import tools
 from support.waiting import until
 
 FLEETFORM = str(Path(sys.executable).with_name("fleetform"))
-ACCOUNT = "system:serviceaccount:fleetform-system:fleetform"
 
 
 @pytest.fixture(scope="module")
@@ -192,17 +193,36 @@ class _Installed:
         for name in ("acme", "globex", "fleetform-system"):
             self.admin.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
         helm = ["install", "ff", str(chart), "-n", "fleetform-system", "--kubeconfig", str(folder / "admin")]
-        # No pod runs here, so nobody would answer reviews.
-        _helm(*helm, "--set", "organizations={acme},admission.enabled=false")
+        _helm(*helm, "--set", "organizations={acme},flux.enabled=true")
+        self.port = free_port()
+        self._ask_here()
         self._admins = server.kubeconfig()
         self.kubeconfig = folder / "operator"
         self.kubeconfig.write_text(self.config_of("fleetform-system", "fleetform"), encoding="utf-8")
+
+    def _ask_here(self) -> None:
+        """No pod runs here, behind whose Service the operator would be."""
+        kind = self.admin.resource("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration")
+        webhook = self.admin.get(kind, "", "fleetform")
+        assert webhook is not None
+        for each in webhook["webhooks"]:
+            assert each["clientConfig"]["service"]["name"] == "fleetform-admission"
+            each["clientConfig"] = {"url": f"https://127.0.0.1:{self.port}/validate"}
+        self.admin.replace(webhook)
 
     def config_of(self, namespace: str, account: str) -> str:
         """A kubeconfig with a token of a ServiceAccount."""
         config = read_one(self._admins)
         config["users"][0]["user"] = {"token": self.kubectl("create", "token", account, "-n", namespace).strip()}
         return write_yaml(config)
+
+    def is_asked(self, manifest: str) -> bool:
+        """Whether somebody answers what the server asks of a manifest of ours."""
+        try:
+            self.admin.create(read_one(manifest), dry_run=True)
+        except OutsideError:
+            return False
+        return True
 
     def kubectl(self, *arguments: str) -> str:
         command = [str(tools() / "kubectl"), "--kubeconfig", str(self.folder / "admin"), *arguments]
@@ -216,38 +236,140 @@ def installed(api_servers: ApiServers, chart: Path, tmp_path_factory: pytest.Tem
     server.process.kill()
 
 
-@pytest.mark.parametrize(
-    ("verb", "what", "namespace", "may"),
-    [
-        ("list", "secrets", "acme", "yes"),
-        ("list", "configmaps", "acme", "yes"),
-        ("list", "secrets", "globex", "no"),
-        ("list", "secrets", "kube-system", "no"),
-        ("update", "secrets", "acme", "no"),
-        ("create", "secrets", "fleetform-system", "yes"),
-        ("update", "leases.coordination.k8s.io", "fleetform-system", "yes"),
-        ("update", "leases.coordination.k8s.io", "kube-system", "no"),
-        ("list", "pluginpresets.fleetform.dev", "acme", "yes"),
-        ("update", "pluginpresets.fleetform.dev", "acme", "no"),
-        ("delete", "pluginpresets.fleetform.dev", "acme", "no"),
-        ("patch", "pluginpresets.fleetform.dev/status", "acme", "yes"),
-        ("create", "plugins.fleetform.dev", "acme", "yes"),
-        ("create", "approvals.fleetform.dev", "acme", "no"),
-        ("create", "pods", "fleetform-system", "no"),
-        ("list", "nodes", "", "no"),
-        ("impersonate", "users", "", "no"),
-        ("create", "clusterrolebindings.rbac.authorization.k8s.io", "", "no"),
-        ("patch", "validatingwebhookconfigurations.admissionregistration.k8s.io", "", "no"),
-    ],
-)
-def test_the_account_may_do_what_it_needs_and_nothing_else(
-    verb: str, what: str, namespace: str, may: str, installed: _Installed
-) -> None:
-    resource, _, subresource = what.partition("/")
-    given = ["auth", "can-i", verb, resource, f"--as={ACCOUNT}"]
-    given += [f"--subresource={subresource}"] if subresource else []
-    given += ["-n", namespace] if namespace else []
-    assert installed.kubectl(*given).strip() == may
+# What the account may do with admission and Flux on, by resource: everywhere, and besides in some namespaces. A
+# resource is named with its group, and with the only object of it if there is one.
+_FOLLOW = "get list watch"
+_KEEP = "get list create update patch delete"
+EVERYWHERE = {
+    **dict.fromkeys(
+        (
+            f"fleetform.dev/{each}"
+            for each in (
+                *("approvals", "catalogs", "clusters", "lifecyclepolicies", "organizations", "placements"),
+                *("plugindefinitions", "pluginoverrides", "pluginpresets", "rolloutpolicies", "updatewindows"),
+            )
+        ),
+        _FOLLOW,
+    ),
+    **dict.fromkeys(
+        (
+            f"fleetform.dev/{each}/status"
+            for each in (
+                *("catalogs", "clusters", "lifecyclepolicies", "organizations", "placements", "plugindefinitions"),
+                *("plugindefinitionrevisions", "pluginoverrides", "pluginpresets", "plugins", "rolloutpolicies"),
+                *("rollouts", "updatewindows"),
+            )
+        ),
+        "update patch",
+    ),
+    **dict.fromkeys(
+        (f"fleetform.dev/{each}" for each in ("plugins", "plugindefinitionrevisions", "rollouts")),
+        f"{_KEEP} watch",
+    ),
+    "fleetform.dev/pluginpresets/finalizers": "update",
+    "greenhouse.sap/*": _FOLLOW,
+    "cluster.open-cluster-management.io/*": _FOLLOW,
+    "addon.open-cluster-management.io/*": _FOLLOW,
+    "fleet.squaremo.dev/*": _FOLLOW,
+    "cluster.x-k8s.io/clusters": _FOLLOW,
+    "addon.open-cluster-management.io/managedclusteraddons/status": "update patch",
+    "greenhouse.sap/plugins/status": "update patch",
+    "events.k8s.io/events": "create patch",
+    "source.toolkit.fluxcd.io/gitrepositories": _KEEP,
+    "source.toolkit.fluxcd.io/helmrepositories": _KEEP,
+    "source.toolkit.fluxcd.io/ocirepositories": _KEEP,
+    "helm.toolkit.fluxcd.io/helmreleases": _KEEP,
+    "kustomize.toolkit.fluxcd.io/kustomizations": _KEEP,
+    "/configmaps": _KEEP,
+    "/namespaces": "get",
+    "admissionregistration.k8s.io/validatingwebhookconfigurations=fleetform": "get patch",
+}
+BESIDES = {
+    "acme": {"/secrets": _FOLLOW, "/configmaps": "watch"},
+    "fleetform-system": {
+        "coordination.k8s.io/leases": "get list create update patch",
+        "/secrets": "get list watch create update delete",
+        "/configmaps": "watch",
+    },
+}
+
+
+def _rights(kubeconfig: str, namespace: str) -> dict[str, set[str]]:
+    """What the server says that somebody may do in a namespace, verbs by resource; beyond what every account may."""
+    client = Client(access_from_kubeconfig(kubeconfig))
+    head = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectRulesReview"}
+    review = {**head, "spec": {"namespace": namespace}}
+    path = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews"
+    status = json.loads(client.raw("POST", path, json.dumps(review).encode()))["status"]
+    client.close()
+    assert not status["incomplete"]
+    found: dict[str, set[str]] = {}
+    for rule in status["resourceRules"]:
+        for group in rule["apiGroups"]:
+            for resource in rule["resources"]:
+                for name in rule.get("resourceNames") or [""]:
+                    named = f"{group}/{resource}" + (f"={name}" if name else "")
+                    found.setdefault(named, set()).update(rule["verbs"])
+    for each in status["nonResourceRules"]:
+        for url in each["nonResourceURLs"]:
+            found.setdefault(url, set()).update(each["verbs"])
+    return found
+
+
+def test_the_account_may_do_what_it_needs_and_nothing_else(installed: _Installed) -> None:
+    """In every namespace that there is."""
+    anybodys = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "anybody", "namespace": "globex"}}
+    installed.admin.create(anybodys)
+    anybody = installed.config_of("globex", "anybody")
+    listed = installed.admin.items(installed.admin.resource("v1", "Namespace"))
+    namespaces = {each["metadata"]["name"] for each in listed}
+    assert {"globex", "kube-system", *BESIDES} <= namespaces
+    for namespace in sorted(namespaces):
+        of_all = _rights(anybody, namespace)
+        own = {
+            resource: verbs - of_all.get(resource, set())
+            for resource, verbs in _rights(installed.config_of("fleetform-system", "fleetform"), namespace).items()
+        }
+        wanted = {resource: set(verbs.split()) for resource, verbs in EVERYWHERE.items()}
+        for resource, verbs in BESIDES.get(namespace, {}).items():
+            wanted[resource] = wanted.get(resource, set()) | set(verbs.split())
+        assert {resource: verbs for resource, verbs in own.items() if verbs} == wanted, namespace
+
+
+def test_without_flux_and_with_certificates_of_others_it_may_do_less(chart: Path) -> None:
+    """Each part of the rights comes with the switch that needs it."""
+
+    def resources(*values: str) -> set[str]:
+        roles = {each["metadata"]["name"]: each for each in _rendered(chart, *values) if each["kind"] == "ClusterRole"}
+        rules = [rule for name, role in roles.items() if name != "fleetform-organization" for rule in role["rules"]]
+        return {
+            f"{group}/{resource}" + "".join(f"={name}" for name in rule.get("resourceNames", ()))
+            for rule in rules
+            for group in rule["apiGroups"]
+            for resource in rule["resources"]
+        }
+
+    webhook = {each for each in EVERYWHERE if each.startswith("admissionregistration.k8s.io/")}
+    for_flux = {each for each in EVERYWHERE if ".toolkit.fluxcd.io/" in each} | {"/configmaps", "/namespaces"}
+    assert resources("flux.enabled=true") == EVERYWHERE.keys()
+    assert resources() == EVERYWHERE.keys() - for_flux
+    assert resources('admission.certManager={"enabled":true}') == EVERYWHERE.keys() - for_flux - webhook
+    assert resources("admission.enabled=false") == EVERYWHERE.keys() - for_flux - webhook
+
+
+def test_there_is_one_account_and_every_right_is_given_to_it_alone(chart: Path) -> None:
+    """Whatever is switched on."""
+    for values in ((), (*EVERY_SWITCH, "flux.enabled=true", 'organizations=["acme"]'), ('organizations=["*"]',)):
+        objects = _rendered(chart, *values)
+        accounts = [each["metadata"] for each in objects if each["kind"] == "ServiceAccount"]
+        assert [(each["name"], each["namespace"]) for each in accounts] == [("fleetform", "fleetform-system")]
+        bindings = [each for each in objects if each["kind"] in ("RoleBinding", "ClusterRoleBinding")]
+        only = {"kind": "ServiceAccount", "name": "fleetform", "namespace": "fleetform-system"}
+        assert all(each["subjects"] == [only] for each in bindings)
+        bound = {each["roleRef"]["name"] for each in bindings}
+        roles = {each["metadata"]["name"] for each in objects if each["kind"] in ("Role", "ClusterRole")}
+        # The one for organizations is bound by whoever lets it read there.
+        assert roles - bound <= {"fleetform-organization"}
 
 
 @pytest.fixture
@@ -277,22 +399,30 @@ def test_an_operator_with_that_account_does_its_work(
     """On a cluster whose kubeconfig lets it act as the organization's ServiceAccount alone."""
     (tmp_path / "web.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\n", encoding="utf-8")
     head = "apiVersion: fleetform.dev/v1alpha1\nkind: %s\nmetadata: {name: web, namespace: acme}\nspec: "
-    for text in (
+    fleet = [
         head % "Cluster" + "{access: {kubeconfig: {secret: {name: web, key: kubeconfig}}}}",
         head % "PluginDefinition" + f"{{version: 1.0.0, source: {{manifests: {{path: {tmp_path}}}}}}}",
         head % "PluginPreset" + "{clusterSelector: {}, plugin: {pluginDefinition: {name: web}}}",
-    ):
-        installed.admin.apply(read_one(text))
+    ]
     metadata, config = {"name": "web", "namespace": "acme"}, {"kubeconfig": organizations_account}
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": config}
     installed.admin.create(secret)
     log = tmp_path / "log"
     command = [FLEETFORM, "operator", "--kubeconfig", str(installed.kubeconfig), "--state-dir", str(tmp_path / "state")]
     command += ["--sources-dir", str(tmp_path), "--metrics", "127.0.0.1:0"]
+    at = f"127.0.0.1:{installed.port}"
+    command += ["--admission", at, "--admission-url", f"https://{at}"]
     given = _container(_rendered(chart, 'workloads.serviceAccountsIn="fleetform"'))["args"]
     command += [each for each in given if each.startswith("--service-accounts-in")]
     with log.open("wb") as said, subprocess.Popen(command, stderr=said) as process:
         try:
+            # Once the server knows the certificate that the operator made, and not before.
+            until(lambda: installed.is_asked(fleet[0]))
+            for text in fleet:
+                installed.admin.apply(read_one(text))
+            twice = head % "PluginOverride" + "{overrides: [{path: a, value: 1}, {path: a, value: 2}]}"
+            with pytest.raises(OutsideError, match="denied the request: conflicting-values: "):
+                installed.admin.apply(read_one(twice))
             plugins = installed.admin.resource("fleetform.dev/v1alpha1", "Plugin")
             until(lambda: _running(installed.admin.get(plugins, "acme", "web-web")) == "1.0.0")
             port = log.read_text(encoding="utf-8").split("metrics at port ", 1)[1].split(",", 1)[0]
@@ -303,7 +433,8 @@ def test_an_operator_with_that_account_does_its_work(
                 "fleetform_shards_held 1.0",
                 'fleetform_plugins{organization="acme",preset="web"} 1.0',
                 'fleetform_clusters_unreachable{organization="acme"} 0.0',
-                'fleetform_watch_restarts_total{kind="plugins"} 0.0',
+                # A server that has only just learned of a kind has a watch begin again.
+                'fleetform_watch_restarts_total{kind="plugins"} ',
             ):
                 assert sample in told
             assert 'fleetform_api_requests_total{code="200",method="PATCH",server="workload"}' in told
