@@ -18,8 +18,13 @@ _NAMING = ("presetRef", "clusterName")
 
 
 def is_generated(manifest: JsonMap) -> bool:
+    return made_by(manifest) is not None
+
+
+def made_by(manifest: JsonMap) -> object:
+    """What a Plugin says of the preset that makes it; None if no preset does."""
     labels = as_map(as_map(manifest.get("metadata")).get("labels"))
-    return manifest.get("kind") == "Plugin" and PRESET_LABEL in labels
+    return labels.get(PRESET_LABEL) if manifest.get("kind") == "Plugin" else None
 
 
 def persons_part(manifest: JsonMap) -> JsonMap | None:

@@ -192,7 +192,8 @@ def test_editing_a_generated_plugin_is_denied_but_for_a_persons_fields() -> None
 @pytest.mark.rule("R2-20")
 def test_nobody_else_makes_a_plugin_generated_or_takes_it_over() -> None:
     by_hand = GENERATED.replace(", labels: {fleetform.dev/preset: web}", "")
-    for new, old in ((GENERATED, None), (by_hand, GENERATED), (GENERATED, by_hand)):
+    of_another = GENERATED.replace("fleetform.dev/preset: web", "fleetform.dev/preset: other")
+    for new, old in ((GENERATED, None), (by_hand, GENERATED), (GENERATED, by_hand), (of_another, GENERATED)):
         answer = judged(fleet_with(), new, old)
         assert not answer.allowed
         assert "only Fleetform sets the label" in answer.message

@@ -161,6 +161,12 @@ def test_what_never_changes_and_what_is_generated_is_held_while_nobody_answers(a
         edited = asking.apply(GENERATED.replace("1.0.0", "0.9.0"), "--dry-run=server")
         assert "ValidatingAdmissionPolicy 'fleetform-generated-plugins'" in edited.stderr
         assert "the preset web makes this Plugin" in edited.stderr
+        another = GENERATED.replace("fleetform.dev/preset: web", "fleetform.dev/preset: other")
+        for relabelled in (another, GENERATED.replace(", labels: {fleetform.dev/preset: web}", ", labels: {a: b}")):
+            done = asking.kubectl("replace", "--dry-run=server", "-f", "-", given=relabelled, user="alice")
+            assert "only Fleetform sets the label fleetform.dev/preset" in done.stderr
+        labelled = GENERATED.replace("{fleetform.dev/preset: web}", "{fleetform.dev/preset: web, a: b}")
+        assert asking.kubectl("replace", "--dry-run=server", "-f", "-", given=labelled, user="alice").returncode == 0
         forged = asking.apply(REVISION.replace("1.0.0", "1.0.1"), "--dry-run=server")
         assert "Fleetform writes every PluginDefinitionRevision" in forged.stderr
         changed = asking.apply(REVISION.replace("number: 1", "number: 2"), "--dry-run=server", user=OPERATOR)

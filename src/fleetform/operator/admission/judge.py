@@ -20,7 +20,7 @@ from fleetform.operator.admission.definitions import compared_with_known
 from fleetform.operator.admission.deletions import deletion_warnings, generated_deletion
 from fleetform.operator.admission.placing import read_object
 from fleetform.operator.admission.reviews import Answer, Request
-from fleetform.operator.generated import PERSONS_FIELDS, PRESET_LABEL, fleetforms_part, is_generated
+from fleetform.operator.generated import PERSONS_FIELDS, PRESET_LABEL, fleetforms_part, is_generated, made_by
 from fleetform.syntax.addresses import without_logins
 
 _GROUP = API_VERSION.partition("/")[0]
@@ -69,7 +69,7 @@ def _edit_of_generated(request: Request) -> str:
     new, old = request.object or {}, request.old_object or {}
     if not is_generated(new) and not is_generated(old):
         return ""
-    if is_generated(new) != is_generated(old):
+    if made_by(new) != made_by(old):
         return f"read-only: only Fleetform sets the label {PRESET_LABEL}, by which it knows the plugins that it makes"
     if fleetforms_part(new) == fleetforms_part(old):
         return ""

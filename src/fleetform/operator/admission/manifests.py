@@ -121,7 +121,8 @@ def _generated_plugins(installed: Installed) -> Manifest:
         ],
         "validations": [
             {
-                "expression": "variables.made == variables.wasMade",
+                "expression": "variables.made == variables.wasMade && (!variables.made || "
+                f"object.metadata.labels['{PRESET_LABEL}'] == oldObject.metadata.labels['{PRESET_LABEL}'])",
                 "message": f"only Fleetform sets the label {PRESET_LABEL}, by which it knows the plugins that it makes",
                 "reason": "Forbidden",
             },
