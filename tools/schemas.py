@@ -72,8 +72,9 @@ def _kinds_page() -> Iterator[str]:
     yield f"Every object has `apiVersion: {API_VERSION}`, `kind`, `metadata` and `spec`.\n"
     parts: dict[str, inspect.StructType] = {}
     for kind in KINDS.values():
-        written = " Written by Fleetform." if kind.written_by_fleetform else ""
-        yield f"\n## {kind.name}\n\n{(kind.spec.__doc__ or '').strip()}{written}\n"
+        text = (kind.spec.__doc__ or "").strip()
+        written = " Written by Fleetform." if kind.written_by_fleetform and "written by Fleetform" not in text else ""
+        yield f"\n## {kind.name}\n\n{text}{written}\n"
         yield from _record(_struct(kind.spec), parts)
         if kind.status is not Status:
             yield f"\nIts status, on an API server: [{kind.status.__name__}](#{kind.status.__name__.lower()}).\n"

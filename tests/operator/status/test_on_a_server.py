@@ -330,6 +330,24 @@ def test_what_a_person_writes_into_a_generated_plugin_is_theirs(operator: Operat
     assert operator.get("Plugin", "web-eu-1") is None
 
 
+def test_what_is_lost_of_what_fleetform_writes_is_written_again(operator: Operator) -> None:
+    """So that only its state has to be backed up; and of that nothing stands in objects of ours."""
+    operator.show()
+    kinds = ("Plugin", "PluginDefinitionRevision", "Rollout")
+
+    def names() -> dict[str, set[str]]:
+        resources = [operator.client.resource(API_VERSION, kind) for kind in (*kinds, "PluginState")]
+        found = {each.kind: operator.client.items(each, operator.namespace) for each in resources}
+        return {kind: {each["metadata"]["name"] for each in items} for kind, items in found.items()}
+
+    before = names()
+    assert all(before[kind] for kind in kinds)
+    assert not before["PluginState"]
+    for kind in kinds:
+        operator.kubectl("delete", f"{kind.lower()}s.fleetform.dev", "--all")
+    operator.until(lambda: names() == before)
+
+
 def test_when_a_preset_goes_its_plugins_do_once_they_are_deleted(operator: Operator) -> None:
     operator.apply(
         FLEET.replace("spec:\n  clusterSelector: {}", "spec:\n  deletionPolicy: Delete\n  clusterSelector: {}")

@@ -111,7 +111,7 @@ class RolloutSpec(Record, frozen=True):
 
 
 class PluginStateSpec(Record, frozen=True):
-    """A whole admitted or last healthy state, written by Fleetform."""
+    """A whole admitted or last healthy state, written by Fleetform; not used on Kubernetes, where Secrets hold it."""
 
     input_hash: Annotated[str | None, doc("Its hash.")] = None
     state: Annotated[dict[str, Any] | None, doc("The state, secrets by reference.")] = None
