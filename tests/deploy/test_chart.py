@@ -67,6 +67,7 @@ def test_it_is_linted_with_every_switch(chart: Path) -> None:
         (["--set", "image.digest=latest"], "digest"),
         (["--set", "admission.clientCA=ca.crt"], "clientCA"),
         (["--set", "workloads.serviceAccountsIn=a/b"], "serviceAccountsIn"),
+        (["--set", "metrics.rules.runbookURL=docs/operations.md"], "runbookURL"),
         (["-n", "default"], "belongs into the namespace fleetform-system"),
     ],
 )
@@ -175,6 +176,22 @@ def test_probes_and_scrapes_go_to_a_port_that_the_network_policy_opens(chart: Pa
     assert [each["port"] for each in monitor["endpoints"]] == [each["name"] for each in service["spec"]["ports"]]
     without = _rendered(chart, "admission.enabled=false")
     assert [each["ports"][0]["port"] for each in _one(without, "NetworkPolicy")["spec"]["ingress"]] == ["metrics"]
+
+
+def test_alerts_link_the_page_that_people_read_once_it_is_known(chart: Path) -> None:
+    """A path in this repository is no address: an alert without one has no link that leads nowhere."""
+
+    def annotations(rules: str) -> list[dict[str, str]]:
+        (group,) = _one(_rendered(chart, f"metrics.rules={rules}"), "PrometheusRule")["spec"]["groups"]
+        return [each["annotations"] for each in group["rules"]]
+
+    page = "https://git.example.com/fleetform/blob/v1/docs/operations.md"
+    for plain, linked in zip(
+        annotations('{"enabled":true}'), annotations(f'{{"enabled":true,"runbookURL":"{page}"}}'), strict=True
+    ):
+        assert "runbook_url" not in plain
+        assert linked["runbook_url"] == plain["runbook"].replace("docs/operations.md", page)
+        assert "runbook" not in linked
 
 
 def test_the_kinds_stay_when_the_release_goes(chart: Path, root: Path) -> None:

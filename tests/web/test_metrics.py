@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shlex
+import subprocess
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -231,12 +233,24 @@ def test_alert_rules_speak_of_metrics_that_exist_and_have_a_runbook(tmp_path: Pa
         assert used <= known, used - known
         assert _closed(rule["expr"]), rule["expr"]
         annotations: dict[str, Any] = rule["annotations"]
-        assert sorted(annotations) == ["description", "runbook_url", "summary"]
-        assert annotations["runbook_url"] == f"docs/operations.md#{rule['alert'].lower()}"
+        assert sorted(annotations) == ["description", "runbook", "summary"]
+        assert annotations["runbook"] == f"docs/operations.md#{rule['alert'].lower()}"
         assert rule["alert"].lower() in anchors
         assert rule["labels"]["severity"] in ("critical", "warning")
         names.append(rule["alert"])
     assert len(set(names)) == len(names)
+
+
+@pytest.mark.rule("R2-27")
+def test_the_alert_rules_say_how_each_gets_an_address_that_can_be_opened() -> None:
+    text = (ROOT / "deploy" / "alerts.yaml").read_text(encoding="utf-8")
+    (command,) = re.findall(r"^#   (sed .*)$", text, re.MULTILINE)
+    done = subprocess.run(shlex.split(command), cwd=ROOT, capture_output=True, text=True, check=True)
+    linked = yaml.safe_load(done.stdout)["groups"][0]["rules"]
+    page = "https://git.example.com/fleetform/blob/main/docs/operations.md"
+    assert [each["annotations"]["runbook_url"] for each in linked] == [
+        f"{page}#{each['alert'].lower()}" for each in RULES
+    ]
 
 
 def _closed(expression: str) -> bool:
