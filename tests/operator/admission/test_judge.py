@@ -274,6 +274,13 @@ def test_who_is_above_the_quota_may_still_change_what_there_is() -> None:
 # ---- Approvals
 
 
+PROGRAMS = [
+    *("system:serviceaccount:flux-system:kustomize-controller", "system:node:a", "system:bootstrap:07401b"),
+    *("system:apiserver", "system:anonymous", "system:kube-controller-manager", "system:k3s-controller"),
+    *("system:admin:a", "system:administrator", "system:"),
+]
+
+
 def approval(fleet: Fleet, user: str = "alice", **other: str) -> str:
     rollout = fleet.plan.owners[0].rollout
     assert rollout is not None
@@ -300,11 +307,19 @@ def test_everybody_approves_for_themselves(waiting: Fleet) -> None:
 
 
 @pytest.mark.rule("R2-32")
-@pytest.mark.parametrize("program", ["system:serviceaccount:flux-system:kustomize-controller", "system:admin"])
+@pytest.mark.parametrize("program", PROGRAMS)
 def test_a_program_is_no_approver_whoever_it_names(waiting: Fleet, program: str) -> None:
     for user in ("alice", f"'{program}'"):
         answer = judged(waiting, approval(waiting, user), user=program)
         assert "only people approve" in answer.message
+
+
+@pytest.mark.rule("R2-32")
+def test_the_administrator_of_some_distributions_is_a_person() -> None:
+    policy = thing("RolloutPolicy", "asking", "{stages: [{name: all, remainder: true, approvals: {required: 1}}]}")
+    fleet = fleet_with(policy=policy, preset=PRESET + "  rolloutPolicy: asking\n")
+    assert judged(fleet, approval(fleet, "system:admin"), user="system:admin").allowed
+    assert "write user: system:admin" in judged(fleet, approval(fleet), user="system:admin").message
 
 
 @pytest.mark.rule("R2-32")

@@ -108,6 +108,14 @@ def test_a_person_sets_values_in_a_generated_plugin_and_owns_them(asking: Asking
 
 
 @pytest.mark.rule("R2-32")
+def test_the_administrator_of_some_distributions_approves(asking: Asking) -> None:
+    """Both the API server's own policy and our answer let them."""
+    given = APPROVAL.replace("user: alice", "user: 'system:admin'")
+    done = asking.apply(given, "--dry-run=server", user="system:admin")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.rule("R2-32")
 def test_a_gitops_controller_is_no_approver(asking: Asking) -> None:
     done = asking.apply(APPROVAL, "--dry-run=server", user=FLUX)
     assert done.returncode != 0

@@ -20,14 +20,18 @@ from fleetform.model.objects import Object
 from fleetform.model.results.diagnostics import Diagnostic, Severity
 from fleetform.operator.admission.reviews import UserInfo
 
-# Programs, and not people: controllers, nodes, the API server itself.
-_PROGRAMS = "system:"
+# Kubernetes keeps these names for itself: controllers, nodes, the API server, tokens by which machines join.
+# Distributions have further programs under it, so that a list of programs would never be whole; of people it has one.
+RESERVED = "system:"
+# Whoever has the administrator's certificate of K3s or OpenShift. To approve gives its holder no power that they lack:
+# they may impersonate everybody.
+ADMINISTRATOR = "system:admin"
 
 
 def not_by_its_user(approval: Object[ApprovalSpec], who: UserInfo) -> list[Diagnostic]:
     """What is wrong with whom an approval is by: only people approve, and everybody for themselves."""
     spec, user = approval.spec, who.username
-    if user.startswith(_PROGRAMS):
+    if user.startswith(RESERVED) and user != ADMINISTRATOR:
         hint = "approve it yourself, with kubectl"
         return [_found(approval, f"{user} is a program, and only people approve", hint)]
     if spec.user != user:

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from fleetform.dialects.native.crds import plural_of
 from fleetform.model.kinds import API_VERSION, KINDS, PLATFORM_NAMESPACE
+from fleetform.operator.admission.approvals import ADMINISTRATOR, RESERVED
 from fleetform.operator.generated import PERSONS_FIELDS, PRESET_LABEL
 
 Manifest = dict[str, Any]
@@ -159,7 +160,8 @@ def _approvals(installed: Installed) -> Manifest:
         "matchConditions": [_not_operator(installed)],
         "validations": [
             {
-                "expression": "!request.userInfo.username.startsWith('system:')",
+                "expression": f"!request.userInfo.username.startsWith('{RESERVED}') || "
+                f"request.userInfo.username == '{ADMINISTRATOR}'",
                 "messageExpression": "request.userInfo.username + ' is a program, and only people approve'",
                 "reason": "Forbidden",
             },
