@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 from threading import Event, Thread
+from time import sleep
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 from uuid import uuid4
 
+import msgspec
 import pytest
 
 from fleetform.outside.errors import OutsideError
@@ -26,6 +29,7 @@ from fleetform.outside.kubernetes.errors import (
 from fleetform.outside.kubernetes.reflector import ObjectKey, Reflector, is_newer
 from support.api_servers import ApiServer, ApiServers
 from support.servers import Reply, Request, WebServer
+from support.waiting import until
 
 
 @pytest.fixture(scope="module")
@@ -320,6 +324,106 @@ def test_a_list_goes_on_after_the_server_was_away(api_servers: ApiServers) -> No
         assert following.until({"b": "1"})
         assert following.problems
         assert following.reflector.restarts >= len(following.problems)
+
+
+class Restored(Client):
+    """A client whose server gave this version with the first list, and was restored from an older backup since."""
+
+    def __init__(self, access: Access, version: int) -> None:
+        super().__init__(access)
+        self._given = [str(version)]
+
+    def page(self, *arguments: Any, **query: Any) -> Any:
+        found = super().page(*arguments, **query)
+        return found._replace(version=self._given.pop()) if self._given and not found.token else found
+
+
+def test_a_watch_from_a_version_that_the_server_lost_is_followed_by_the_newest_list(
+    client: Client, namespace: str
+) -> None:
+    """A server waits for a version that is yet to come: it is the list after a silence that is refused."""
+    client.create(config(namespace, x="1"))
+    with Following(Restored(client.access, 10**9), namespace, silence=0.5) as following:
+        assert following.until({"a": "1"})
+        client.merge(client.resource("v1", "ConfigMap"), namespace, "a", {"data": {"x": "2"}})
+        assert following.until({"a": "2"})
+        client.create(config(namespace, "b", x="1"))
+        assert following.until({"a": "2", "b": "1"})
+    assert following.reflector.restarts
+    assert not following.problems, "nothing that anybody has to do something about"
+
+
+def test_what_we_wrote_before_a_backup_was_restored_is_not_waited_for(client: Client, namespace: str) -> None:
+    """And whoever waits for it is told, though the object is as it was known."""
+    client.create(config(namespace, x="1"))
+    key = ObjectKey(namespace, "a")
+    with Following(Restored(client.access, 10**9), namespace, silence=0.5) as following:
+        assert following.until({"a": "1"})
+        following.news.clear()
+        following.reflector.wrote(key, str(10**9 + 5))
+        assert following.reflector.is_behind(key)
+        until(lambda: not following.reflector.is_behind(key))
+        until(lambda: any(key in each for each in following.news))
+        # What is written from now on is waited for again.
+        made = client.merge(client.resource("v1", "ConfigMap"), namespace, "a", {"data": {"x": "2"}})
+        following.reflector.wrote(key, str(int(made["metadata"]["resourceVersion"]) + 1))
+        assert following.until({"a": "2"})
+        assert following.reflector.is_behind(key)
+
+
+def test_a_write_during_the_newest_list_is_still_waited_for(client: Client, namespace: str) -> None:
+    """It may be later than what the list tells."""
+    client.create(config(namespace, x="1"))
+    key = ObjectKey(namespace, "a")
+    following: Following
+
+    class WritingMeanwhile(Restored):
+        def page(self, *arguments: Any, **query: Any) -> Any:
+            found = super().page(*arguments, **query)
+            if not query["version"] and not found.token:
+                following.reflector.wrote(key, str(10**9 + 6))
+                listed.set()
+            return found
+
+    listed = Event()
+    following = Following(WritingMeanwhile(client.access, 10**9), namespace, silence=0.5)
+    with following:
+        following.reflector.wrote(key, str(10**9 + 5))
+        assert listed.wait(60)
+        until(lambda: bool(following.reflector.restarts))
+        assert following.reflector.is_behind(key)
+
+
+def test_a_watch_that_ends_with_an_error_begins_again_with_the_newest_list() -> None:
+    """Compaction is told within a stream that began with 200, where no status can be another any more."""
+    expired = {"kind": "Status", "code": 410, "reason": "Expired", "message": "too old resource version: 5 (9)"}
+    error = msgspec.json.encode({"type": "ERROR", "object": expired}) + b"\n"
+
+    def a_map(version: str) -> dict[str, Any]:
+        made = config("acme", x=version)
+        made["metadata"]["resourceVersion"] = version
+        return made
+
+    def nothing_for_a_while() -> Iterator[bytes]:
+        sleep(0.5)
+        yield b""
+
+    def answer(request: Request) -> Reply:
+        address = urlsplit(request.path)
+        if address.path == "/api/v1":
+            kinds = [{"name": "configmaps", "kind": "ConfigMap", "namespaced": True, "verbs": ["list", "watch"]}]
+            return Reply(200, msgspec.json.encode({"resources": kinds}))
+        query = parse_qs(address.query)
+        since = query["resourceVersion"][0] if "resourceVersion" in query else ""
+        if "watch" in query:
+            return Reply(200, error if since == "5" else nothing_for_a_while())
+        version = "5" if since == "0" else "9"
+        return Reply(200, msgspec.json.encode({"metadata": {"resourceVersion": version}, "items": [a_map(version)]}))
+
+    with WebServer(answer) as server, Following(Client(Access(server.url)), "acme") as following:
+        assert following.until({"a": "9"})
+        assert following.reflector.restarts == 1
+        assert not following.problems
 
 
 def test_a_watch_that_is_silent_is_checked_by_a_list(client: Client, namespace: str) -> None:

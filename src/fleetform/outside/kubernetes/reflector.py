@@ -135,6 +135,10 @@ class Reflector(Generic[T]):
     def _list(self) -> None:
         """The first list may be as old as the server's cache is; later ones are not older than what is known."""
         version = self._version or ("" if self.listed.is_set() else "0")
+        with self._lock:
+            # The newest list has all that was written before it was asked for, also if versions went back since then:
+            # a server whose backup was restored never comes to those that it gave before.
+            answered = dict(self._written) if not version else {}
         found: dict[ObjectKey, T] = {}
         token = ""
         while True:
@@ -154,9 +158,17 @@ class Reflector(Generic[T]):
                 break
         with self._lock:
             before, self._objects, self._version = self._objects, found, page.version
-            self._written = {key: written for key, written in self._written.items() if is_newer(written, page.version)}
+            behind = self._written
+            self._written = {
+                key: written
+                for key, written in behind.items()
+                if is_newer(written, page.version) and answered.get(key) != written
+            }
+            caught_up = behind.keys() - self._written.keys()
         changed = {key for key, each in found.items() if not self._is_same(before.get(key), each)}
         changed |= before.keys() - found.keys()
+        # Whoever waits for what was written must hear of it, though the object may be as it was before.
+        changed |= caught_up
         # That there is nothing is news, too, when nobody knew.
         is_news = bool(changed) or not self.listed.is_set()
         self.listed.set()
