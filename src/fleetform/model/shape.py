@@ -175,6 +175,8 @@ _PATTERN_HINTS = {
     "^https?://": "write an address that starts with https://",
     r"^([01][0-9]|2[0-3]):[0-5][0-9]\Z": 'write a time of day such as "22:00"',
     r"^sha256:[0-9a-f]{64}\Z": "write sha256: and 64 hexadecimal digits",
+    r"^c1:[0-9a-f]{64}\Z": "write the whole changeId, not shortened: `fleetform rollout status` prints it, and the "
+    "spec of a Rollout has it",
 }
 
 _KINDS: tuple[tuple[type[inspect.Type], tuple[type, ...], str], ...] = (

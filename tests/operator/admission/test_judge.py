@@ -351,13 +351,26 @@ def test_what_admission_has_checked_counts_without_a_doubt() -> None:
 
 def test_an_approval_of_what_is_not_there_warns(waiting: Fleet) -> None:
     for other, warning in (
-        ({"changeId": "'c1:0000'"}, "is not a rollout of c1:0000 here: it may not count"),
+        ({"changeId": f"'c1:{'0' * 64}'"}, f"is not a rollout of c1:{'0' * 64} here: it may not count"),
         ({"rollout": "web-12345678"}, "web-12345678 is not a rollout of"),
         ({"stage": "last"}, "no stage last of web asks for an approval: it may not count"),
     ):
         answer = judged(waiting, approval(waiting, **other))
         assert answer.allowed
         assert warning in answer.warnings[0]
+
+
+def test_an_approval_of_a_shortened_change_is_refused_and_told_where_the_whole_one_is(waiting: Fleet) -> None:
+    short = waiting.plan.owners[0].rollout.change_id[:11]  # type: ignore[union-attr]
+    answer = judged(waiting, approval(waiting, changeId=f"'{short}'"))
+    assert not answer.allowed
+    assert "write the whole changeId, not shortened" in answer.message
+
+
+def test_an_approval_of_deletions_is_no_foreign_one_though_its_preset_is_gone(waiting: Fleet) -> None:
+    change = f"'c1:{'7' * 64}'"
+    answer = judged(waiting, approval(waiting, rollout="gone-77777777", stage="deletes", changeId=change))
+    assert (answer.allowed, answer.warnings) == (True, [])
 
 
 # ---- Deletions

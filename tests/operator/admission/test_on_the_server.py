@@ -23,7 +23,7 @@ QUOTA = f"{HEAD}kind: Organization\nmetadata: {{name: acme, namespace: acme}}\ns
 CLUSTER = f"{HEAD}kind: Cluster\nmetadata: {{name: eu-3, namespace: acme}}\n"
 APPROVAL = (
     f"{HEAD}kind: Approval\nmetadata: {{name: mine, namespace: acme}}\n"
-    "spec: {rollout: web-1, stage: all, changeId: 'c1:1', user: alice}\n"
+    "spec: {rollout: web-1, stage: all, changeId: 'c1:" + "1" * 64 + "', user: alice}\n"
 )
 REVISION = (
     f"{HEAD}kind: PluginDefinitionRevision\nmetadata: {{name: web-1.0.0, namespace: acme}}\n"

@@ -33,6 +33,7 @@ Name = Annotated[str, doc("A Kubernetes object name.", pattern=r"^[a-z0-9]([-a-z
 ReleaseName = Annotated[
     str, doc("A Helm release name, at most 53 characters.", pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?\Z", max_length=53)
 ]
+ChangeId = Annotated[str, doc("What changes, as a whole: a shortened one is none.", pattern=r"^c1:[0-9a-f]{64}\Z")]
 Text = Annotated[str, Meta(min_length=1)]
 Natural = Annotated[int, Meta(ge=0)]
 TimeOfDay = Annotated[str, Meta(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]\Z")]

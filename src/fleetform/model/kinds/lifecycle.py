@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from fleetform.model.kinds.base import (
+    ChangeId,
     ClusterSelectors,
     Duration,
     Name,
@@ -122,7 +123,7 @@ class ApprovalSpec(Record, frozen=True):
 
     rollout: Annotated[Name, doc("Which rollout.")]
     stage: Annotated[Name, doc("Which stage.")]
-    change_id: Annotated[str, doc("Which change.")]
+    change_id: Annotated[ChangeId, doc("Which change; not shortened.")]
     user: Annotated[str | None, doc("Who.")] = None
     groups: Annotated[
         list[str] | None, doc("Groups of the user that count; only on Kubernetes, where admission checks them.")
