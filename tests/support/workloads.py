@@ -201,27 +201,7 @@ class Workloads:
         client.close()
 
     def become(self, cluster: str, healthy: bool = True) -> None:
-        """What the controller of Deployments writes into the status, once all replicas run or none will."""
-        live = self.get(cluster, "Deployment", api_version="apps/v1")
-        assert live is not None
-        replicas = live["spec"]["replicas"]
-        conditions = [
-            {"type": "Available", "status": "True"},
-            {"type": "Progressing", "status": "True", "reason": "NewReplicaSetAvailable"},
-        ]
-        if not healthy:
-            replicas = 0
-            message = "ReplicaSet has timed out progressing"
-            conditions = [
-                {"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded", "message": message}
-            ]
-        status = {
-            "observedGeneration": live["metadata"]["generation"],
-            **dict.fromkeys(("replicas", "updatedReplicas", "readyReplicas", "availableReplicas"), replicas),
-            "conditions": conditions,
-        }
-        client = self.clients[cluster]
-        client.merge(client.resource("apps/v1", "Deployment"), self.namespace, "web", {"status": status}, "status")
+        become(self.clients[cluster], self.namespace, healthy)
 
     def installed(self) -> None:
         """1.0.0 is everywhere, and healthy."""
@@ -231,6 +211,30 @@ class Workloads:
                 self.wait()
             self.become(cluster)
             self.wait()
+
+
+def become(client: Client, namespace: str, healthy: bool) -> None:
+    """What the controller of Deployments writes into the status, once all replicas run or none will."""
+    deployments = client.resource("apps/v1", "Deployment")
+    live = client.get(deployments, namespace, "web")
+    assert live is not None
+    replicas = live["spec"]["replicas"]
+    conditions = [
+        {"type": "Available", "status": "True"},
+        {"type": "Progressing", "status": "True", "reason": "NewReplicaSetAvailable"},
+    ]
+    if not healthy:
+        replicas = 0
+        message = "ReplicaSet has timed out progressing"
+        conditions = [
+            {"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded", "message": message}
+        ]
+    status = {
+        "observedGeneration": live["metadata"]["generation"],
+        **dict.fromkeys(("replicas", "updatedReplicas", "readyReplicas", "availableReplicas"), replicas),
+        "conditions": conditions,
+    }
+    client.merge(deployments, namespace, "web", {"status": status}, "status")
 
 
 def _raise(error: Exception) -> None:
