@@ -184,9 +184,15 @@ def test_who_wants_to_know_is_told_how_many_files_of_a_commit_are_read() -> None
         ("git:team/eu/prod/b.yaml", ("team/eu", "prod/b.yaml")),
         ("git:gone/prod/b.yaml", ("gone", "prod/b.yaml")),
         ("git:one", ("one", "")),
+        # One is a tag, the other a branch: that counts which has the file, and the shorter name where both do.
+        ("git:two/web/a.yaml", ("two/web", "a.yaml")),
+        ("git:two/web/d.yaml", ("two", "web/d.yaml")),
+        ("git:two/web/templates/x.yaml", ("two", "web/templates/x.yaml")),
+        ("git:two/web/gone.yaml", ("two", "web/gone.yaml")),
     ],
 )
 @pytest.mark.usefixtures("repository")
 def test_the_revision_of_a_path_may_have_slashes_in_its_name(path: str, expected: tuple[str, str] | None) -> None:
     git("branch", "team/eu")
+    git("branch", "two/web")
     assert git_folder(path) == expected

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from fleetform.model.results.diagnostics import Diagnostic, Place
 from fleetform.outside.boundary import EVERYWHERE, HINT, Boundary
 from fleetform.outside.files import MAX_FILE, OUTPUT_MARK, read_file, reason, too_large
-from fleetform.outside.git import GitError, NoFolderError, files_at, is_revision
+from fleetform.outside.git import GitError, NoFolderError, files_at, is_in_revision, is_revision
 from fleetform.syntax.ignore_rules import IgnoreRule, is_ignored, parse_ignore_rules
 
 ENDINGS = (".yaml", ".yml", ".json")
@@ -96,11 +96,11 @@ def git_folder(path: str) -> tuple[str, str] | None:
     if not path.startswith("git:"):
         return None
     steps = path.removeprefix("git:").split("/")
-    # A branch's name may contain slashes.
-    for length in range(1, len(steps)):
-        if is_revision("/".join(steps[:length])):
-            return "/".join(steps[:length]), "/".join(steps[length:])
-    return steps[0], "/".join(steps[1:])
+    # A branch's name may contain slashes, and begin with the name of a tag.
+    ways = [("/".join(steps[:length]), "/".join(steps[length:])) for length in range(1, len(steps))]
+    there = (way for way in ways if is_in_revision(*way))
+    named = (way for way in ways if is_revision(way[0]))
+    return next(there, None) or next(named, None) or (steps[0], "/".join(steps[1:]))
 
 
 def _read_git(name: str) -> Iterator[InputFile | Diagnostic]:

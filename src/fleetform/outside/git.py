@@ -209,6 +209,15 @@ def is_revision(ref: str) -> bool:
     return True
 
 
+def is_in_revision(ref: str, path: str) -> bool:
+    """Whether a revision has a file or a folder; its path is relative to the working directory, as for git itself."""
+    try:
+        run_git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}:./{path}", failing=ref)
+    except GitError:
+        return False
+    return True
+
+
 def folder_in_repository(folder: str) -> str:
     """The folder's path from the repository's root; it is relative to the working directory, as for git itself."""
     prefix = run_git("rev-parse", "--show-prefix", failing="this is not a git repository").decode().strip()
