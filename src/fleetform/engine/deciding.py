@@ -302,7 +302,7 @@ def _decide_here(
 ) -> OptionDecision:
     """An option on a cluster that has items of its own for it, or where the shared ones differ from elsewhere."""
     if own and settled.decision is not None:
-        return decide_with_own(settled, own, value_of)
+        return decide_with_own(settled, settled.decision, own, value_of)
     entries: Sequence[Entry] = (*settled.below, *own, *settled.above)
     spoken = item_values.spoken(entries) if item_values is not None else entries
     return decide_option(settled.slot, spoken, value_of, settled.family)

@@ -52,12 +52,15 @@ def _won(
     )
 
 
-def decide_with_own(settled: Settled, own: Sequence[Entry], value_of: ValueOf = written_value) -> OptionDecision:
-    """An option's decision where a cluster has items of its own between what is below and above them."""
-    slot, decision, above = settled.slot, settled.decision, len(settled.above)
-    if not settled.plain or not all_plain(own) or decision is None:
-        if _stands_apart(settled, own):
-            return _decide_beside(settled, own, value_of)
+def decide_with_own(
+    settled: Settled, decision: OptionDecision, own: Sequence[Entry], value_of: ValueOf = written_value
+) -> OptionDecision:
+    """An option's decision where a cluster has items of its own between what is below and above them. decision is
+    what it is elsewhere."""
+    slot, above = settled.slot, len(settled.above)
+    if not settled.plain or not all_plain(own):
+        if _stands_apart(settled, decision, own):
+            return _decide_beside(settled, decision, own, value_of)
         return decide_option(slot, (*settled.below, *own, *settled.above), value_of, settled.family)
     hidden = tuple([entry[0] for entry in reversed(own)])
     if above:
@@ -80,10 +83,9 @@ def decide_with_own(settled: Settled, own: Sequence[Entry], value_of: ValueOf = 
     return _won(slot, hidden[0], hidden[1:] + below, None, value_of)
 
 
-def _stands_apart(settled: Settled, own: Sequence[Entry]) -> bool:
+def _stands_apart(settled: Settled, decision: OptionDecision, own: Sequence[Entry]) -> bool:
     """Whether a cluster's own items only set paths of which nobody above them speaks, nor they of each other's."""
-    decision = settled.decision
-    if decision is None or not is_simple(settled.slot, settled.family):
+    if not is_simple(settled.slot, settled.family):
         return False
     if decision.removed_by is not None or decision.problem is not None:
         return False
@@ -102,10 +104,11 @@ def _stands_apart(settled: Settled, own: Sequence[Entry]) -> bool:
     )
 
 
-def _decide_beside(settled: Settled, own: Sequence[Entry], value_of: ValueOf) -> OptionDecision:
+def _decide_beside(
+    settled: Settled, decision: OptionDecision, own: Sequence[Entry], value_of: ValueOf
+) -> OptionDecision:
     """The shared decision with a part for each of a cluster's own items: the same as folding all, for far less."""
-    decision, slot = settled.decision, settled.slot
-    assert decision is not None
+    slot = settled.slot
     try:
         value = decision.value
         parts = list(decision.parts)
