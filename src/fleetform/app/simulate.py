@@ -64,7 +64,6 @@ def simulate(
 def _state_after(fleet: Fleet, played: Played) -> KnownState:
     """What would be stored at the end of a simulation, as a state that other verbs read."""
     world = played.after
-    assert world is not None
     plugins: dict[Ref, dict[str, PluginState]] = {ref: dict(here) for ref, here in fleet.state.plugins.items()}
     for (organization, cluster, name), state in world.states.items():
         plugins.setdefault(Ref("Cluster", organization, cluster), {})[name] = state

@@ -76,10 +76,10 @@ class Event(Struct, frozen=True, gc=False):
     cluster: str
     plugin: str
     event: EventName
-    reason: str = ""
-    organization: str = ""
-    rollout: str = ""
-    stage: str = ""
+    reason: str
+    organization: str
+    rollout: str
+    stage: str
 
 
 class StageSpan(Struct, frozen=True):
@@ -94,11 +94,11 @@ class StageSpan(Struct, frozen=True):
     start: datetime | None
     end: datetime | None
     rule: StageRule
-    clusters: int = 0
-    openings: tuple[Opening, ...] = ()
-    freezes: tuple[FrozenSpan, ...] = ()
-    approved: datetime | None = None
-    zones: tuple[str, ...] = ()
+    clusters: int
+    openings: tuple[Opening, ...]
+    freezes: tuple[FrozenSpan, ...]
+    approved: datetime | None
+    zones: tuple[str, ...]
 
 
 class Simulation(Struct, frozen=True):
@@ -112,7 +112,7 @@ class Simulation(Struct, frozen=True):
     outcome: Outcome
     events: tuple[Event, ...]
     stages: tuple[StageSpan, ...]
-    rollouts: tuple[Rollout, ...] = ()
-    left: tuple[Step, ...] = ()
-    passes: int = 0
-    after: World | None = None
+    rollouts: tuple[Rollout, ...]
+    left: tuple[Step, ...]
+    passes: int
+    after: World
