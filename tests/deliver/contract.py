@@ -81,6 +81,7 @@ class DeliveryContract:
         other: PluginKey = ("zeta", *A[1:])
         failed = self.delivery.deliver([parcel(other, one="2")], [other], NOTE)
         assert failed[other].message == "eu-1/cert-manager holds what was delivered for acme/eu-1/cert-manager"
+        assert failed[other].refused
         assert self.seen() == {"eu-1/cert-manager/one.yaml": "1"}
 
     def test_drift_is_what_somebody_changed_or_took_away(self) -> None:

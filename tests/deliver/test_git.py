@@ -189,6 +189,18 @@ class TestGit(DeliveryContract):
         assert delivery.drift(keys) == []
         assert read == [30, 31], "every inventory, and each content once"
 
+    def test_nothing_is_written_over_a_link_on_the_branch(self) -> None:
+        self.delivery.deliver([parcel(A, one="1")], [], NOTE)
+        self._pull()
+        file = self.work / "clusters/eu-1/cert-manager/one.yaml"
+        file.unlink()
+        file.symlink_to("elsewhere.yaml")
+        self._push()
+        failed = self.delivery.deliver([parcel(A, one="2")], [], NOTE)
+        assert failed[A].message == "eu-1/cert-manager/one.yaml is a link or no plain file"
+        assert failed[A].refused
+        assert self.seen() == {"eu-1/cert-manager/one.yaml": "elsewhere.yaml"}
+
     def test_commits_are_signed_if_asked_for(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         key = tmp_path / "key"
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)

@@ -261,6 +261,20 @@ def test_a_cluster_that_does_not_answer_keeps_what_was_read(start: Any) -> None:
     assert not fleet.opened().control.image.known.rollouts.silent_since
 
 
+@pytest.mark.rule("B16", "B25")
+def test_a_cluster_of_which_nothing_is_wanted_and_that_has_nothing_is_not_asked(start: Any) -> None:
+    fleet = start(2)
+    fleet.say("c1", zone="one")
+    written = (fleet.folder / "fleet" / "preset.yaml").read_text()
+    fleet.write("preset.yaml", written.replace("clusterSelector: {}", "clusterSelector: {clusterNames: [c1]}"))
+    fleet.reach_by("c2", fleet.servers[1].kubeconfig().replace(fleet.servers[1].url, "https://127.0.0.1:9"))
+    fleet.settle()
+    for _ in range(2):
+        fleet.wait(600)
+    assert fleet.zones() == {"c1": "one", "c2": None}
+    assert not fleet.opened().control.image.known.rollouts.silent_since
+
+
 def may(fleet: Read, *rules: dict[str, Any]) -> None:
     """What the account of the organization may do on its cluster, and nothing else."""
     group = "rbac.authorization.k8s.io"

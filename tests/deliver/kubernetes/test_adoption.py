@@ -149,6 +149,17 @@ def test_records_in_config_maps_are_set_aside_too(
     assert _data(target) == {"x": "2"}
 
 
+@pytest.mark.parametrize(("label", "after"), [("Helm", None), ("somebody", "somebody")])
+def test_a_label_that_a_person_set_goes_only_if_it_gives_the_object_to_helm(
+    release: Target, label: str, after: str | None
+) -> None:
+    """So Helm's manual has objects labelled that a release is to take over."""
+    release.kubectl("label", "configmap", "web", f"{MANAGED_BY}-")
+    release.kubectl("label", "configmap", "web", f"{MANAGED_BY}={label}")
+    assert release.apply(config(x="2"), adopt=True) == []
+    assert (release.get("ConfigMap", "web") or {})["metadata"]["labels"].get(MANAGED_BY) == after
+
+
 def test_a_label_that_the_chart_sets_itself_stays(release: Target) -> None:
     wanted = config(x="2")
     wanted["metadata"]["labels"] = {MANAGED_BY: "Helm"}

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from fleetform.clusters.ownership import label_of
+from fleetform.clusters.work import Clusters
+from fleetform.deliver.kubernetes.apply import ApplyOptions
+from fleetform.deliver.kubernetes.delivery import KubernetesDeliveries
 from fleetform.deliver.kubernetes.drift import look_for_drift
+from fleetform.model.results.decisions import PluginKey
 from fleetform.observe.applied import _judged
 from fleetform.observe.object_health import FLUX_REQUEST
+from fleetform.outside.errors import OutsideError
 from fleetform.outside.kubernetes.client import Client
+from fleetform.ports.delivery import Drift
 from fleetform.ports.observing import Applied
 from support.targets import FLUX_HELM, KEY, OTHER, Target, config, flux_kind
-from support.waiting import finished
+from support.waiting import finished, until
 
 LABELS = {"app": "web"}
 
@@ -102,6 +109,29 @@ def test_asking_flux_to_reconcile_is_no_drift(target: Target) -> None:
     assert target.apply(release, digest="two", drift="Report") == []
     live = target.get("HelmRelease", "shop", FLUX_HELM) or {}
     assert live["metadata"]["annotations"][FLUX_REQUEST] == "two"
+
+
+def test_a_plugin_whose_inventory_is_gone_is_missing_as_a_whole(target: Target) -> None:
+    target.apply(config(x="1"), digest="one")
+    clusters = Clusters()
+    delivery = KubernetesDeliveries(clusters).to(KEY[:2], target.client.access, target.namespace, ApplyOptions())
+
+    def looked(keys: list[PluginKey]) -> list[Drift]:
+        found: list[Drift] = []
+
+        def is_over() -> bool:
+            with suppress(OutsideError):
+                found[:] = delivery.drift(keys)
+                return True
+            return False
+
+        until(is_over)
+        return found
+
+    try:
+        assert looked([KEY, OTHER]) == [Drift(OTHER, "its inventory", missing=True)]
+    finally:
+        clusters.close()
 
 
 def test_the_last_object_of_a_kind_that_is_deleted_is_missing(target: Target) -> None:

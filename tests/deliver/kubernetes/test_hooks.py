@@ -199,3 +199,34 @@ def test_a_kind_that_a_hook_brings_is_never_deleted_with_what_people_made_of_it(
     assert release.apply("d3", crd, WEB) == []
     after = release.client.get(kinds, "", crd["metadata"]["name"]) or {}
     assert after["metadata"]["uid"] == before["metadata"]["uid"]
+
+
+def test_one_that_is_not_made_anew_becomes_what_is_written_whoever_changed_it_since(release: Release) -> None:
+    def hook(version: str) -> Manifest:
+        annotations = {"helm.sh/hook": "pre-install,pre-upgrade", "helm.sh/hook-delete-policy": "hook-failed"}
+        metadata = {"name": "settings", "annotations": annotations}
+        return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"version": version}}
+
+    assert release.apply("d1", hook("1")) == []
+    before = uid_of(release)
+    person = Client(release.client.access, "kubectl-edit")
+    maps = person.resource("v1", "ConfigMap")
+    person.merge(maps, release.namespace, "settings", {"data": {"version": "theirs"}})
+    person.close()
+    assert release.apply("d2", hook("2")) == []
+    (after,) = (each for each in release.maps() if each["metadata"]["name"] == "settings")
+    assert (after["metadata"]["uid"], after["data"]) == (before, {"version": "2"})
+
+
+def test_one_that_never_ends_is_waited_for_so_long_and_not_run_again_by_itself(release: Release) -> None:
+    hook = job("migrate", "pre-install")
+    hook["metadata"]["namespace"] = release.namespace
+    assert release.apply("d1", WEB) == []
+    ticks = iter((0.0, 299.0, 300.0))
+    runner = HookRunner(release.client, release.key, lambda: next(ticks))
+    waits = list[float]()
+    (problem,) = finished(runner.run([hook]), waits.append)
+    assert problem.message == "the hook did not end within 5 minutes"
+    assert problem.hint == f"look at its pods: kubectl -n {release.namespace} logs job/migrate"
+    assert problem.refused
+    assert len(waits) == 1
