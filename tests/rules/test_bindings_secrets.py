@@ -154,6 +154,16 @@ def test_a_secret_of_the_cluster_is_secret() -> None:
     assert is_hidden(fleet)
 
 
+@pytest.mark.rule("B16", "B18", "B30")
+def test_without_a_key_nobody_knows_whether_a_secret_of_the_cluster_is_the_same() -> None:
+    more = "  bindings: [{name: X, objectFieldRef: {kind: Secret, name: s, fieldPath: /data/k}}]\n"
+    state = KnownState(plugins=states(observed={("acme", "eu-1", "web-eu-1"): {"X": CANARY}}))
+    fleet = bound_fleet("[{name: host, value: a$(X)}]", None, more, state)
+    plugin = plugin_on(fleet, "eu-1")
+    assert fleet.inputs.hash(plugin) is not None
+    assert fleet.inputs.state_hash(plugin) is None
+
+
 @pytest.mark.rule("B18")
 def test_explain_masks_a_bound_secret_everywhere() -> None:
     view = explain(bound := bound_fleet(HOST, FROM_SECRET, s=secret("s", k=CANARY)), plugin_on(bound, "eu-1"))

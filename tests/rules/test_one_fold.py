@@ -127,6 +127,29 @@ def test_an_option_inside_another_goes_by_rank_and_age(overrides: list[str], val
     assert value_on(fleet, "eu-1", "m.k") == value.get("k", ABSENT)
 
 
+@pytest.mark.rule("S54", "S55")
+@pytest.mark.parametrize(
+    ("said", "value"),
+    [
+        ("{name: above, value: {size: 1, m: {j: 3}}}", {"size": 1, "m": {"j": 3}}),
+        ("{name: above.size, value: 1}", {"size": 1, "m": {"k": 5, "j": 2}}),
+    ],
+)
+def test_what_one_cluster_alone_says_above_options_inside_each_other_is_one_value_with_them(
+    said: str, value: dict[str, Any]
+) -> None:
+    preset = (
+        "apiVersion: greenhouse.sap/v1alpha1\nkind: PluginPreset\nmetadata: {name: web, namespace: acme}\n"
+        f"spec: {{clusterSelector: {{}}, clusterOptionOverrides: [{{clusterName: eu-1, overrides: [{said}]}}], "
+        "deletionPolicy: Delete, plugin: {pluginDefinitionRef: {name: web}, pluginDefinition: web}}\n"
+    )
+    fleet = fleet_with(definition=NESTED.replace("name: m", "name: above.m"), preset=preset)
+    assert tree_of(fleet)["above"] == value
+    assert tree_of(fleet, "eu-2")["above"] == {"m": {"k": 5, "j": 2}}
+    assert value_on(fleet, "eu-1", "above.m") == value["m"]
+    assert value_on(fleet, "eu-1", "above.m.k") == value["m"].get("k", ABSENT)
+
+
 @pytest.mark.rule("S54")
 def test_an_option_inside_another_is_refused_natively_and_a_warning_in_greenhouse() -> None:
     native = DEFINITION + "  - {name: labels.team, type: string}\n"
@@ -346,6 +369,17 @@ def test_each_path_that_fits_nowhere_is_told_by_itself() -> None:
     fleet = fleet_with(o=documents(PAST, other))
     found = [(each.code, each.object and each.object.name) for each in fleet.findings.errors]
     assert sorted(found, key=str) == [("wrong-index", "other"), ("wrong-index", "past")]
+
+
+@pytest.mark.rule("S59")
+def test_beside_one_that_fits_nowhere_one_that_fits_some_clusters_is_a_warning() -> None:
+    one, both = (f"clusterSelector: {{clusterNames: {names}}}" for names in ("[eu-1]", "[eu-1, eu-2]"))
+    longer = override("longer", "[{path: args, value: [a, b, c]}]", one, "2026-01-01")
+    some = override("some", "[{path: 'args[3]', value: d}]", both, "2026-02-01")
+    nowhere = override("nowhere", "[{path: 'args[9]', value: e}]", both, "2026-03-01")
+    fleet = fleet_with(o=documents(longer, some, nowhere))
+    found = {(each.code, each.severity, each.object and each.object.name) for each in fleet.findings.all}
+    assert found == {("wrong-index", "error", "nowhere"), ("wrong-type", "warning", "some")}
 
 
 @pytest.mark.rule("S18")

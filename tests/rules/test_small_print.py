@@ -188,6 +188,17 @@ def test_what_a_cluster_says_of_an_option_inside_another_is_in_both() -> None:
     assert values == {"tls": {"other": 0, "key": "own"}, "tls.key": "own"}
 
 
+@pytest.mark.rule("S55")
+def test_what_a_cluster_says_beside_an_option_inside_another_is_in_the_outer_one_alone() -> None:
+    maps = NESTED.replace("{name: tls.key, type: string, default: d}", "{name: tls.key, type: map, default: {d: 0}}")
+    own = "  clusterOptionOverrides: [{clusterName: eu-1, overrides: [{name: tls.more, value: own}]}]\n"
+    fleet = fleet_with(
+        definition=maps, preset=PRESET.replace("name: replicas, value: 2", "name: tls.a, value: 1") + own
+    )
+    values = {name: each.value for name, each in plugin_on(fleet, "eu-1").options.items()}
+    assert values == {"tls": {"other": 0, "a": 1, "more": "own", "key": {"d": 0}}, "tls.key": {"d": 0}}
+
+
 @pytest.mark.parametrize(("length", "valid"), [(53, True), (54, False)])
 def test_a_release_has_as_many_characters_as_helm_allows(length: int, valid: bool) -> None:
     named = PRESET.replace("    pluginDefinition:", f"    releaseName: {'r' * length}\n    pluginDefinition:")

@@ -205,6 +205,22 @@ def test_remove_leaves_the_default_or_nothing() -> None:
     assert [item.layer.name for item in options["host"].hidden] == ["preset"]
 
 
+@pytest.mark.rule("R0-13")
+def test_where_a_cluster_s_own_value_is_not_known_no_other_takes_its_place() -> None:
+    own = "[{clusterName: eu-1, overrides: [{name: host, expression: cluster.facts.host}]}]"
+    preset = BASE["preset.yaml"] + f"    - {{name: host, value: example}}\n  clusterOptionOverrides: {own}\n"
+    fleet = fleet_with(preset=preset)
+    assert fleet.inputs.values(plugin_on(fleet, "eu-2"))["host"] == "example"
+    assert "host" not in fleet.inputs.values(plugin_on(fleet, "eu-1"))
+
+
+def test_beside_values_that_differ_by_cluster_what_is_wrong_with_a_clusters_own_is_told_once() -> None:
+    own = "[{clusterName: eu-1, overrides: [{name: args, expression: cluster.facts.args}]}]"
+    by_cluster = BASE["preset.yaml"] + "    - {name: host, expression: cluster.name}\n"
+    fleet = fleet_with(preset=f"{by_cluster}  clusterOptionOverrides: {own}\n")
+    assert [(each.gate, each.option) for each in plugin_on(fleet, "eu-1").gates] == [("value-type", "args")]
+
+
 @pytest.mark.rule("S18")
 def test_remove_inside_a_map_takes_only_that_key_back_to_the_default() -> None:
     preset = BASE["preset.yaml"] + "    - {name: labels, value: {team: web, cost: low}}\n"

@@ -161,3 +161,10 @@ def test_a_value_has_a_quarter_of_a_million_parts_at_most(parts: list[Any]) -> N
     assert expand({"all": "$(PARTS)"}, lambda _: parts) == {"all": parts}
     with pytest.raises(ExpandError, match="larger than any manifest"):
         expand({"all": "$(PARTS)"}, lambda _: [*parts, 0])
+
+
+def test_a_text_has_twenty_million_characters_at_most() -> None:
+    half = "x" * 10_000_000
+    assert expand("$(HALF)$(HALF)", lambda _: half) == half * 2
+    with pytest.raises(ExpandError, match="larger than any manifest"):
+        expand("$(HALF)$(HALF)x", lambda _: half)
