@@ -258,6 +258,22 @@ def test_a_cluster_that_joined_after_a_rollout_goes_back_with_it(values: bool, r
     assert texts(found) == dict.fromkeys(("eu-1", "eu-2", "late", "later", "us-1"), before["eu-1"])
 
 
+@pytest.mark.rule("S50", "R2-18", "R2-38")
+def test_a_cluster_that_joined_after_a_rollout_counts_in_its_stage_while_it_goes_back() -> None:
+    found = installed()
+    upgraded(found)
+    found.wait(hours=3)
+    joined(found, late="dev")
+    found.wait(hours=1)
+    assert found.versions["late"] == "1.1.0"
+    found.health.silent.add("late")
+    found.wait(minutes=30)
+    ask(found, "rollback")
+    found.wait(hours=1)
+    assert found.versions == {"eu-1": "1.0.0", "eu-2": "1.0.0", "late": "1.1.0", "us-1": "1.0.0"}
+    assert stages(found) == {"dev": ("RollingBack", 1, 1, 0, 0), "gold": ("RolledBack", 0, 0, 0, 0)}
+
+
 @pytest.mark.rule("S50", "B25", "R2-38")
 def test_a_cluster_that_caught_up_after_a_rollout_goes_back_with_it() -> None:
     found = installed()

@@ -105,6 +105,23 @@ def test_an_unlisted_kind_of_change_skips_stages() -> None:
     assert folder.go() == ["qa-1"]
 
 
+@pytest.mark.rule("B9")
+def test_another_expression_is_another_value_whatever_it_comes_to() -> None:
+    hosts = "[{name: host, expression: \"'%s' + cluster.name\"}]"
+    folder = Folder(policy=policy(more="trigger: [version, bindings]"), preset=preset(values=hosts % "a"))
+    folder.finish()
+    folder.edit(preset=preset(values=hosts % "b"))
+    assert sorted(folder.go()) == ["eu-1", "eu-2", "qa-1"]
+
+
+@pytest.mark.rule("B9")
+def test_what_was_stored_without_its_parts_may_have_changed_in_any_of_them() -> None:
+    folder = installed()
+    values = preset(values="[{name: replicas, value: 3}]")
+    folder.edit(policy=policy(more="trigger: [bindings]"), preset=values)
+    assert folder.go() == ["qa-1"]
+
+
 @pytest.mark.rule("B24", "R2-14")
 def test_failures_beyond_the_budget_halt_or_roll_back() -> None:
     for on_failure, phase in (("Halt", "Halted"), ("Rollback", "RollingBack")):
@@ -358,6 +375,10 @@ def test_open_cluster_managements_taint_says_that_a_cluster_does_not_answer() ->
     folder.edit(certs=NEW, clusters=clusters(eu_1=taint))
     assert sorted(folder.go()) == ["eu-2", "qa-1"]
     assert folder.step("eu-1").state == "Unreachable"
+    added = taint.replace("NoSelect", "NoSelect, timeAdded: 2026-11-01T11:00:00Z")
+    folder.edit(clusters=clusters(eu_1=added))
+    (reason,) = folder.step("eu-1").reasons
+    assert reason.message == "eu-1 has not answered since 2026-11-01 11:00 UTC"
 
 
 @pytest.mark.rule("B27")
@@ -370,6 +391,27 @@ def test_a_dependency_is_changed_first_and_one_change_at_a_time_is_on_a_cluster(
     assert folder.gates("eu-1") == ["in-flight", "dependency"]
     folder.healthy("eu-1", plugin="crds-eu-1")
     assert "eu-1" in folder.go()
+
+
+@pytest.mark.rule("B27", "R2-14")
+def test_a_way_back_waits_while_something_else_is_changed_on_its_cluster() -> None:
+    dns = definition("1.0.0", "dns") + "---\n" + preset(name="dns", of="dns")
+    folder = installed(policy=policy("{name: all, remainder: true}", "onFailure: Rollback"), dns=dns)
+    folder.edit(certs=NEW)
+    folder.go()
+    folder.healthy("eu-1", "eu-2")
+    folder.go()
+    folder.edit(dns=dns.replace("version: 1.0.0", "version: 1.1.0"))
+    folder.go()
+    assert folder.step("eu-1", "dns-eu-1").state == "InFlight"
+    for _ in range(4):
+        folder.fail("qa-1")
+        folder.wait(2 * HOUR)
+    assert (version(folder, "eu-1"), version(folder, "eu-2")) == ("1.1.0", "1.1.0")
+    assert folder.gates("eu-1") == ["in-flight"]
+    folder.healthy("eu-1", plugin="dns-eu-1")
+    folder.go()
+    assert (version(folder, "eu-1"), version(folder, "eu-2")) == ("1.0.0", "1.1.0")
 
 
 @pytest.mark.rule("B27")

@@ -106,6 +106,21 @@ def test_a_rollout_under_way_goes_on_and_what_it_has_done_is_shown() -> None:
     ]
 
 
+@pytest.mark.rule("S44")
+def test_what_had_ended_before_is_no_longer_in_flight() -> None:
+    folder = installed()
+    folder.edit(newer=definition("1.1.0"))
+    folder.go()
+    folder.now += timedelta(minutes=5)
+    folder.healthy("qa-1")
+    folder.now += timedelta(minutes=2)
+    qa = simulate(folder.fleet, EVERYWHERE, Scenario()).answer.stages[0]
+    assert [(each.at, each.in_flight, each.updated) for each in qa.levels] == [
+        (NOW, 1, 0),
+        (NOW + timedelta(minutes=5), 0, 1),
+    ]
+
+
 @pytest.mark.rule("S44", "R2-14")
 @pytest.mark.parametrize(
     ("on_failure", "outcome", "updated"),

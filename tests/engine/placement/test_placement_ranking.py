@@ -16,6 +16,7 @@ from fleetform.syntax.quantities import parse_quantity
 
 A, B, C, D = cluster("a"), cluster("b"), cluster("c"), cluster("d")
 ABC = (A, B, C)
+BOTH = {"builtIn": "Steady", "addOn": {"resourceName": "load", "scoreName": "cpu"}}
 
 
 def built_in(name: str, weight: int = 1) -> dict[str, Any]:
@@ -61,6 +62,8 @@ def scored(
         (exactly(built_in("ResourceAllocatableCPU", 5)), {"ResourceAllocatableCPU": 5}),
         (exactly(published(weight=1), published(weight=4)), {("load", "cpu"): 4}),
         (exactly({"scoreCoordinate": {"builtIn": "Steady"}}), {"Steady": 1}),
+        (exactly({"scoreCoordinate": {**BOTH, "type": "BuiltIn"}}), {"Steady": 1}),
+        (exactly({"scoreCoordinate": {**BOTH, "type": "AddOn"}}), {("load", "cpu"): 1}),
     ],
 )
 def test_defaults_count_beside_what_is_configured_unless_the_mode_is_exact(
@@ -114,7 +117,8 @@ def test_a_published_score_that_is_missing_counts_nothing() -> None:
 
 
 def test_a_built_in_score_that_does_not_exist_counts_nothing() -> None:
-    assert scored(exactly(built_in("Spread"), {"scoreCoordinate": {}}), A) == {"a": 0}
+    unnamed: list[dict[str, Any]] = [{"scoreCoordinate": {}}, {"scoreCoordinate": {"type": "AddOn"}}]
+    assert scored(exactly(built_in("Spread"), *unnamed), A) == {"a": 0}
 
 
 def test_weighted_scores_are_added() -> None:

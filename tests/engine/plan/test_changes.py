@@ -261,6 +261,14 @@ def test_a_kind_that_is_not_staged_skips_stages_soak_and_approvals_never_windows
     assert [hand.gates(each) for each in "wfh"] == [["window"], ["freeze"], ["veto"]]
 
 
+def test_what_no_stage_concerns_begins_a_rollout_as_well() -> None:
+    policy = Policy(stages=stages(qa={}, prod={}), trigger=frozenset({"version"}))
+    hand = play([candidate("q", "qa", hold="no"), candidate("p", "prod", kinds=frozenset({"values"}))], policy)
+    (owner,) = hand.look().owners
+    assert owner.rollout is not None
+    assert (owner.rollout.started, [step.key[1] for step in owner.steps if step.action == "start"]) == (NOON, ["p"])
+
+
 @pytest.mark.rule("R2-45")
 def test_external_gates_validity_alone() -> None:
     gate = Gate("breaking", "2.0.0 is breaking", "acknowledge it")
