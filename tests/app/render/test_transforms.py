@@ -26,6 +26,8 @@ spec:
   plugin: {{pluginDefinition: {{name: web}}}}
 {preset}
 """
+# Where its spec stands.
+DEFINITION_LINE = 9
 MANIFEST = """
 apiVersion: apps/v1
 kind: Deployment
@@ -123,6 +125,21 @@ def test_a_patch_whose_target_matches_nothing_warns_with_the_nearest_name(fleet:
     assert "kind Deployment" in message
     assert "name wbe" in message
     assert "None" not in message
+
+
+def test_a_field_that_a_definitions_transform_set_is_traced_to_the_definition(fleet: Runner) -> None:
+    given(fleet, definition=f", transforms: [{MIRROR}]")
+    image = "Deployment/web:/spec/template/spec/containers/0/image"
+    change = fleet("explain", "web", "-c", "eu-1", "--manifest", image, "-o", "json").json["manifest"]["changedBy"]
+    assert (change["what"], change["name"]) == ("transform", "registry-mirror")
+    assert (change["object"]["kind"], change["object"]["place"]["line"]) == ("PluginDefinition", DEFINITION_LINE)
+
+
+def test_a_patch_of_a_definition_that_matches_nothing_is_told_where_it_is_written(fleet: Runner) -> None:
+    given(fleet, definition=", patches: [{target: {kind: Service, name: web}, patch: {spec: {type: NodePort}}}]")
+    (found,) = fleet("render", "web", "-c", "eu-1", "-o", "json").json["diagnostics"]
+    assert found["message"].startswith("the patch of kind Service name web changes nothing")
+    assert (found["object"], found["place"]["line"]) == ("PluginDefinition/acme/web", DEFINITION_LINE)
 
 
 @pytest.mark.parametrize(
