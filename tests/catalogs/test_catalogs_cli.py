@@ -630,6 +630,12 @@ def test_a_folder_of_a_git_revision_is_read_at_that_revision(committed: FleetCom
     assert (result.code, "2.0.0" in result.out) == (0, True)
 
 
+def test_a_folder_of_a_git_revision_is_read_from_a_folder_beside_it_as_well(committed: FleetCommand) -> None:
+    committed.folder = committed.folder / "beside"
+    committed.folder.mkdir()
+    assert committed.offered("-A", "-f", "git:HEAD:..") == ["web 1.0.0"]
+
+
 def test_a_folder_of_a_branch_with_a_slash_in_its_name_is_read(committed: FleetCommand) -> None:
     assert committed.offered("-A", "-f", "git:a/branch") == ["web 1.0.0"]
 

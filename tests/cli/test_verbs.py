@@ -432,6 +432,23 @@ def test_validate_against_a_commit_fails_a_change_without_a_bump(run: Runner) ->
     assert run("validate", "--against", "HEAD~9").code == 2
 
 
+def test_from_a_folder_beside_a_fleet_the_same_is_compared(run: Runner) -> None:
+    run.write(manifests__it="apiVersion: v1\nkind: ConfigMap\nmetadata: {name: it}\n")
+    for arguments in (
+        ["init", "-q"],
+        ["add", "."],
+        ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "x"],
+    ):
+        subprocess.run(["git", *arguments], cwd=run.folder, check=True)
+    run.write(manifests__it="apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other}\n")
+    here = run("diff").out
+    assert "renders changed under one version" in here
+    run.folder = run.folder / "beside"
+    run.folder.mkdir()
+    assert run("diff", "-f", "..").out == here
+    assert run("validate", "-f", "git:HEAD:..").out.splitlines()[-1] == run("validate", "-f", "..").out.splitlines()[-1]
+
+
 def test_what_takes_long_says_so_on_a_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

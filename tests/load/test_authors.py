@@ -63,6 +63,9 @@ def test_a_file_is_by_whoever_touched_it_last_in_the_work_tree_and_at_a_revision
     assert authors("eu") == {"eu/two.yaml": BOB}
     assert authors("eu/two.yaml", "one.yaml") == {"eu/two.yaml": BOB, "one.yaml": ADA}
     assert authors("git:then") == {"git:then/one.yaml": ADA, "git:then/eu/two.yaml": ADA}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir("eu")
+        assert authors("git:then:..") == {"git:then/../one.yaml": ADA, "git:then/../eu/two.yaml": ADA}
     assert authors("git:then:eu", "git:main") == {
         "git:then/eu/two.yaml": ADA,
         "git:main/one.yaml": ADA,

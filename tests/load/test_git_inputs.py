@@ -85,6 +85,15 @@ def test_the_folder_one_stands_in_counts(repository: Path, monkeypatch: pytest.M
     assert read("git:one") == {"git:one/b.yaml": "n: 1\n"}
 
 
+def test_files_beside_the_folder_one_stands_in_are_named_by_their_revision(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(repository / "prod")
+    assert read("git:two:../web/") == {"git:two/../web/d.yaml": "n: 2\n"}
+    assert list(read("git:one:..")) == ["git:one/../a.yaml", "git:one/../prod/b.yaml"]
+    assert git_folder("git:one/../a.yaml") == ("one", "../a.yaml")
+
+
 def test_reading_a_commit_touches_neither_files_nor_index(repository: Path) -> None:
     before = (git("status", "--porcelain"), (repository / "a.yaml").read_text(), git("rev-parse", "HEAD"))
     read("git:one")

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 
 from fleetform.catalogs.listing import ListedDefinition, SourceListing
-from fleetform.load.inputs import git_folder, read_inputs
+from fleetform.load.inputs import git_folder, git_name, read_inputs
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.outside.boundary import EVERYWHERE, Boundary
 from fleetform.outside.errors import OutsideError
@@ -17,10 +17,11 @@ def read_directory(
     directory: str, folder: str, include: Sequence[str] | None, boundary: Boundary = EVERYWHERE
 ) -> SourceListing:
     """The definitions in a directory, which is relative to the folder of the file that names it."""
-    path = os.path.normpath(os.path.join(folder, directory))
+    revision = git_folder(f"{folder}/") if not os.path.isabs(directory) else None
+    inside = os.path.normpath(os.path.join(revision[1] if revision is not None else folder, directory))
     # Inputs name a folder of a git revision git:REF:DIR.
-    revision = git_folder(path)
-    name = f"git:{revision[0]}:{revision[1]}" if revision is not None else path
+    name = f"git:{revision[0]}:{inside}" if revision is not None else inside
+    path = git_name(revision[0], inside) if revision is not None else inside
     found, problems = [], []
     for file in read_inputs([name], boundary):
         if isinstance(file, Diagnostic):

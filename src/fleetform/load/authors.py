@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 
+from fleetform.load.inputs import git_name
 from fleetform.load.removers import ObjectsIn, RemoverSearch
 from fleetform.model.objects import Ref
 from fleetform.outside.authorship import AuthorMemory, editor_of, root_of, tracked, uncommitted
@@ -80,7 +81,7 @@ def _of_revision(source: str, files: set[str], memory: AuthorMemory) -> dict[str
     revision, where = _revision_and_folder(source)
     if where is None:
         return {}
-    prefix = os.path.normpath(f"git:{revision}/{source.removeprefix('git:').partition(':')[2]}")
+    prefix = git_name(revision, source.removeprefix("git:").partition(":")[2])
     root = root_of(".") or "."
     start = f"{prefix}/"
     names = {os.path.normpath(f"{where}/{each.removeprefix(start)}"): each for each in files if each.startswith(start)}

@@ -103,12 +103,18 @@ def git_folder(path: str) -> tuple[str, str] | None:
     return next(there, None) or next(named, None) or (steps[0], "/".join(steps[1:]))
 
 
+def git_name(ref: str, folder: str) -> str:
+    """What a folder of a revision is called, also one outside the working directory: `git:REF/../DIR`."""
+    inside = os.path.normpath(folder or ".")
+    return f"git:{ref}" if inside == "." else f"git:{ref}/{inside}"
+
+
 def _read_git(name: str) -> Iterator[InputFile | Diagnostic]:
     ref, _, folder = name.removeprefix("git:").partition(":")
     if not ref:
         yield _unreadable(name, "it names no revision", "write git:HEAD, or git:HEAD:DIR for a folder")
         return
-    prefix = os.path.normpath(f"git:{ref}/{folder}")
+    prefix = git_name(ref, folder)
     try:
         found = sorted(files_at(ref, folder, (*ENDINGS, OUTPUT_MARK, IGNORE_FILE)), key=lambda file: file[0].split("/"))
     except NoFolderError as error:

@@ -32,7 +32,7 @@ def source_folders(objects: Iterable[Object[object] | None], documents: Iterable
             # Those inside its own folder are there anyway, but may reach others; of an address nothing is there, and
             # kustomize takes no absolute path.
             local = [path for path in paths if not os.path.isabs(path)]
-            reached.setdefault(folder, []).extend(os.path.normpath(os.path.join(folder, path)) for path in local)
+            reached.setdefault(folder, []).extend(_from(folder, path) for path in local)
     waiting = [folder for folder in reached if below(os.path.join(folder, "x"), frozenset(folders))]
     while waiting:
         new = [each for each in reached.get(waiting.pop(), ()) if each not in folders]
@@ -43,7 +43,15 @@ def source_folders(objects: Iterable[Object[object] | None], documents: Iterable
 
 def joined(object_: Object[object], path: str) -> str:
     """A path that an object names, which is relative to its file."""
-    return os.path.normpath(os.path.join(os.path.dirname(object_.origin.file), path))
+    return _from(os.path.dirname(object_.origin.file), path)
+
+
+def _from(folder: str, path: str) -> str:
+    """A path that is relative to a folder. One of a commit may lie outside the working directory: `git:REF/../DIR`."""
+    revision, up, inside = folder.partition("/..") if folder.startswith("git:") else (folder, "", "")
+    if not up:
+        return os.path.normpath(os.path.join(folder, path))
+    return f"{revision}/{os.path.normpath(os.path.join(f'..{inside}', path))}"
 
 
 def names_folder(object_: Object[object] | None) -> bool:
