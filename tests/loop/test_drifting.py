@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
@@ -60,7 +60,7 @@ class Fleet:
         pass
 
     def _deliverer(self, destination: Destination) -> Any:
-        def drift(keys: Sequence[PluginKey]) -> Sequence[Drift]:
+        def drift(keys: Sequence[PluginKey], beside: Collection[str]) -> Sequence[Drift]:
             assert destination not in self.looked_at[-1], "a place is looked at once in a run"
             self.looked_at[-1][destination] = [key[2] for key in keys]
             return []

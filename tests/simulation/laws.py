@@ -223,11 +223,13 @@ class Witness:
         if accepted:
             self.founders = accepted if self.founders is None else self.founders & accepted
         self._see_who_has_soaked(accepted, now)
+        # Who left is no member of anything, and nobody hears any more what comes of it.
+        members = accepted - DEV - self.silent
         flying = [
             cluster.name
             for cluster, here in image.known.plugins.items()
             for state in here.values()
-            if state.in_flight and cluster.name not in DEV | self.silent and not self._is_being_joined(cluster.name)
+            if state.in_flight and cluster.name in members and not self._is_being_joined(cluster.name)
         ]
         law("concurrency", len(flying) <= 1, f"{sorted(flying)} at once")
 

@@ -28,6 +28,16 @@ def test_random_schedules_break_no_law_and_every_situation_comes_up() -> None:
     assert not missing
 
 
+@pytest.mark.rule("R0-19", "B21")
+def test_what_was_removed_without_an_answer_is_brought_again_when_its_cluster_comes_again() -> None:
+    """For a pass the source says what it said before the cluster joined, and nobody hears that its plugin went."""
+    script = [wait(2), approve, wait(3), edit("supersede", supersede="Replace"), release("1.1.0"), wait(3)]
+    faults = [Fault("delivery", number, "lost-answer") for number in (10, 12)]
+    faults += [Fault("pass", number, OLDER_FILES) for number in (14, 25, 29)]
+    world = played(Schedule(2004682, [*script, join("eu-3"), approve], faults))
+    assert world.versions["eu-3"] == "9.0.0"
+
+
 def test_a_seed_is_the_same_schedule_with_the_same_end_in_every_process() -> None:
     program = """if True:
         import hashlib, sys

@@ -246,7 +246,8 @@ class Control:
                 rendering.failed[target.input_hash] = _NO_DESTINATION
         image = admit(with_placements(self.image, fleet), found, changes, rendering, now, extras)
         image = image.with_plugins(dict.fromkeys(changes.forgotten if found.world.complete else ()))
-        image = announced(image, [key for key, _ in reachable], destinations)
+        going = gone(image, found.world.removals, found.removals)
+        image = announced(image, [key for key, _ in reachable], destinations, going)
         extras.messages += self._standing.telling.of_plan(fleet, found, now)
         self._standing.commit(image, extras, now)
         return rendering.unavailable

@@ -277,15 +277,30 @@ def _attempts(
     return found
 
 
-def announced(image: Image, keys: Iterable[PluginKey], destinations: Mapping[PluginKey, Destination]) -> Image:
-    """With where first deliveries go, stored before anything is there: whoever ends in between leaves nothing behind
-    that nobody knows of."""
+def announced(
+    image: Image,
+    keys: Iterable[PluginKey],
+    destinations: Mapping[PluginKey, Destination],
+    removals: Iterable[PluginKey] = (),
+) -> Image:
+    """With where first deliveries go, and without what is about to be replaced or removed, stored before any of that:
+    whoever ends in between leaves nothing behind that nobody knows of. And of a delivery whose end nobody hears nobody
+    knows what is there: a way back, or a cluster that comes again, must not find there what was there before."""
     records: dict[PluginKey, DeliveryRecord] = {}
     for key in keys:
-        admitted = image.plugin(key).admitted if key not in image.deliveries else None
-        destination = _destination(destinations.get(key), None, admitted) if admitted is not None else None
-        if destination is not None:
-            records[key] = DeliveryRecord(destination)
+        admitted, record = image.plugin(key).admitted, image.deliveries.get(key)
+        if admitted is None:
+            continue
+        if record is None:
+            destination = _destination(destinations.get(key), None, admitted)
+            if destination is not None:
+                records[key] = DeliveryRecord(destination)
+        elif record.input_hash not in ("", admitted.input_hash):
+            records[key] = structs.replace(record, input_hash="")
+    for key in removals:
+        record = image.deliveries.get(key)
+        if record is not None and record.input_hash:
+            records[key] = structs.replace(record, input_hash="")
     return replace(image, deliveries={**image.deliveries, **records}) if records else image
 
 
