@@ -47,10 +47,10 @@ class Schedule(NamedTuple):
         """Whatever still runs goes first; each rollout may need somebody's consent.
 
         So may one more wherever files were those before the last edit: what they said replaced a rollout, and what was
-        agreed to then is void (B8, B26).
+        agreed to then is void (B8, B26). And where a clock was set forward over a window, what ran before ends later.
         """
-        older = sum(each.kind == OLDER_FILES for each in self.faults)
-        again = [approve, wait(13)] * older
+        later = sum(each.kind in (OLDER_FILES, "clock-forward") for each in self.faults)
+        again = [approve, wait(13)] * later
         last = [release(_LAST), wait(3), approve, wait(8), approve, wait(13)]
         return [heal, resume, wait(3), went_back, *last, *again]
 
