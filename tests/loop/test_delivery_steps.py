@@ -18,7 +18,7 @@ from fleetform.loop.image import Extras, Image
 from fleetform.loop.records import AdmittedState, DeliveryRecord, Destination, packed
 from fleetform.model.objects import Ref
 from fleetform.model.results.decisions import PluginKey
-from fleetform.model.state import UNKNOWN, Attempt, Deployed, Enrolment, Installer, PluginState
+from fleetform.model.state import UNKNOWN, Attempt, Deployed, Enrolment, Installer, PluginState, Trouble
 from fleetform.outside.errors import OutsideError
 from fleetform.ports.delivery import UNDER_WAY, Drift, Failure, Note, Parcel
 from fleetform.ports.state import KnownState
@@ -79,7 +79,8 @@ def deliver(
 ) -> Image:
     states = [("acme", "eu-1", name) for name in "abc"]
     deliveries = Deliveries(post, lambda digest: BLOB if digest == DIGEST else None)
-    return deliveries.deliver(before, states, destinations, removals or {}, lambda _: None, NOW, extras or Extras())
+    extras = extras if extras is not None else Extras()
+    return deliveries.deliver(before, states, destinations, removals or {}, lambda _: None, NOW, extras)
 
 
 # ---- Destinations in words
@@ -208,6 +209,61 @@ def test_what_its_cluster_refuses_is_not_tried_again_by_itself() -> None:
     in_folder = deliver(Post(a=refusal), image({A: admitted()}), {A: FOLDER}).deliveries[A]
     assert in_folder.trouble is not None
     assert (in_folder.refused, in_folder.trouble.retry_at) == ("", NOW + timedelta(seconds=5))
+
+
+@pytest.mark.parametrize(
+    ("attempt", "since", "failure", "is_over"),
+    [
+        ({}, -16, Failure("the webhook does not answer", ""), True),
+        ({}, -14, Failure("the webhook does not answer", ""), False),
+        ({}, -16, Failure("no route", "", unreachable=True), False),
+        ({"since": NOW - timedelta(minutes=14)}, -16, Failure("the webhook does not answer", ""), False),
+        ({"phase": "Healthy"}, -16, Failure("the webhook does not answer", ""), False),
+    ],
+    ids=["for long", "not for long", "it does not answer", "it was set aside meanwhile", "it was there before"],
+)
+def test_what_does_not_arrive_for_long_on_a_cluster_that_answers_has_failed_there(
+    attempt: dict[str, Any], since: int, failure: Failure, is_over: bool
+) -> None:
+    long_ago = NOW - timedelta(hours=1)
+    state = admitted(attempt=structs.replace(Attempt("v1:a", "web-1", long_ago, long_ago), **attempt))
+    trouble = Trouble("delivery", "so far", NOW + timedelta(minutes=since), retry_at=NOW)
+    before, extras = image({A: state}, {A: DeliveryRecord(CLUSTER, trouble=trouble)}), Extras()
+    after = deliver(Post(a=failure), before, {A: CLUSTER}, extras=extras)
+    record, now = after.deliveries[A], after.plugin(A).attempt
+    assert record.trouble is not None
+    assert now is not None
+    assert (record.refused, record.trouble.retry_at is None) == (("v1:a", True) if is_over else ("", False))
+    assert now.phase == ("Failed" if is_over else state.attempt.phase if state.attempt is not None else "")
+    assert [(each.event, each.reason) for each in extras.events] == ([("Failed", failure.message)] if is_over else [])
+
+
+def test_another_secret_that_a_state_is_filled_in_with_ends_the_pause_before_the_next_try() -> None:
+    class Secrets:
+        now: tuple[object, ...] = (None,)
+
+        def secrets(self, organization: str, state: AdmittedState) -> tuple[object, ...]:
+            return self.now if state.sealed else ()
+
+        def reveal(self, organization: str, state: AdmittedState) -> Failure:
+            return Failure("no tool fills it in", "wait")
+
+    secrets = Secrets()
+    deliveries = Deliveries(Post(), lambda digest: BLOB, None, secrets)  # type: ignore[arg-type]
+    before = image({A: admitted()})
+    before = replace(before, states={"v1:a": AdmittedState(DIGEST, "1.0.0", sealed="sha256:x")})
+
+    def tries(stored: Image) -> tuple[Image, int]:
+        after = deliveries.deliver(stored, [A], {A: CLUSTER}, {}, lambda _: None, NOW, Extras())
+        trouble = after.deliveries[A].trouble
+        assert trouble is not None
+        return after, trouble.tries
+
+    after, first = tries(before)
+    after, resting = tries(after)
+    secrets.now = ("the Secret",)
+    _, again = tries(after)
+    assert (first, resting, again) == (1, 1, 2)
 
 
 def test_bytes_that_are_not_stored_are_said_to_be() -> None:

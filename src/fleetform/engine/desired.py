@@ -268,7 +268,12 @@ class Inputs:
     def _digest(self, plugin: PluginDecision, secret: Secret) -> str | None:
         if isinstance(secret.ref, SecretOnCluster):
             return secret.ref.digest
-        return self.secret_digest(plugin.organization, secret) if self.secret_digest is not None else None
+        if self.secret_digest is None:
+            return None
+        digest, delivery = self.secret_digest(plugin.organization, secret), self.delivery(plugin)
+        by_reference = secret.ref is not None and delivery is not None and delivery.flux is not None
+        # Flux gets the reference, and may find the Secret where only it can look: then that is all there is to know.
+        return "" if digest is None and by_reference else digest
 
     def _hash_with_secrets(self, plugin: PluginDecision, whole: dict[str, Any]) -> str | None:
         """Each secret counts by where it stands, where it is kept, and its keyed digest (B3, B18)."""

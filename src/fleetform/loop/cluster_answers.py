@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
 from msgspec import structs
 
-from fleetform.engine.plan.progress import observed
+from fleetform.engine.plan.progress import Patience, observed
 from fleetform.loop.image import Extras, Image
 from fleetform.loop.records import DeliveryRecord, Destination
 from fleetform.model.objects import Ref
@@ -43,6 +43,10 @@ class ClusterAnswers:
     def heard(self, cluster: tuple[str, str], answered: bool) -> None:
         """Whether a cluster answered when it was asked for something else than a delivery."""
         self._answered[Ref("Cluster", *cluster)] = answered
+
+    def is_silent(self, cluster: Ref) -> bool:
+        """Whether it was asked in this pass, and did not answer."""
+        return not self._answered.get(cluster, True)
 
     def told(self, image: Image, now: datetime) -> Image:
         """The image with since when clusters do not answer; those that answer again are forgotten."""
@@ -79,6 +83,37 @@ def with_refusals(
             states[key] = after
             extras.events.append(_refused(image, key, state, record, now))
     return image.with_plugins(states)
+
+
+def without_hope(
+    image: Image,
+    keys: Iterable[PluginKey],
+    records: Mapping[PluginKey, DeliveryRecord],
+    answers: ClusterAnswers,
+    patience: Callable[[str], Patience],
+    now: datetime,
+) -> dict[PluginKey, DeliveryRecord]:
+    """What has not arrived for so long on clusters that answer counts as refused there, whatever holds it up: else it
+    would keep its cluster from everything else for ever."""
+    found = {}
+    for key in keys:
+        record, state = records.get(key), image.plugin(key)
+        trouble, attempt = (record.trouble if record is not None else None), state.attempt
+        if record is None or trouble is None or trouble.of != "delivery" or record.destination.kind != "kubernetes":
+            continue
+        if attempt is None or attempt.phase != "Applying" or record.refused or record == image.deliveries.get(key):
+            continue
+        if answers.is_silent(Ref("Cluster", *record.destination.cluster)):
+            continue
+        if now - max(trouble.since, attempt.since) >= patience(key[0]).unreachable_after:
+            found[key] = as_refused(record, attempt.input_hash)
+    return found
+
+
+def as_refused(record: DeliveryRecord, input_hash: str) -> DeliveryRecord:
+    """A state is not brought again before it is started again."""
+    trouble = structs.replace(record.trouble, retry_at=None) if record.trouble is not None else None
+    return structs.replace(record, refused=input_hash, trouble=trouble)
 
 
 def is_refused(record: DeliveryRecord | None, state: PluginState) -> bool:

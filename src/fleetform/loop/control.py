@@ -265,9 +265,19 @@ class Control:
         before = image.deliveries
         keys = self._misplaced(fleet, image)
         predecessors = handed_over(unwanted)
-        logins = Logins(fleet)
-        deliver = self._deliveries.deliver
-        image = deliver(image, keys, destinations, removals, logins, now, extras, predecessors, stays)
+        logins, limits = Logins(fleet), found.world.limits_of
+        image = self._deliveries.deliver(
+            image,
+            keys,
+            destinations,
+            removals,
+            logins,
+            now,
+            extras,
+            predecessors,
+            stays,
+            lambda organization: limits(organization).patience,
+        )
         image = corrected(image, before, now, extras)
         self._standing.commit(image, extras, now)
 

@@ -14,8 +14,17 @@ from typing import Literal, NamedTuple
 
 from msgspec import structs
 
+from fleetform.engine.plan.progress import Patience
 from fleetform.engine.plan.records import Removal, Step
-from fleetform.loop.cluster_answers import ClusterAnswers, is_cleared, is_overwritten, is_refused, with_refusals
+from fleetform.loop.cluster_answers import (
+    ClusterAnswers,
+    as_refused,
+    is_cleared,
+    is_overwritten,
+    is_refused,
+    with_refusals,
+    without_hope,
+)
 from fleetform.loop.image import Extras, Image
 from fleetform.loop.records import DeliveryRecord, Destination, unpacked
 from fleetform.loop.sealing import Unsealing
@@ -31,11 +40,13 @@ _GIVEN_UP = timedelta(days=1)
 
 
 class _Attempt(NamedTuple):
-    """What a delivery depends on: where to, what ("" if it is to go away), and what lets in there."""
+    """What a delivery depends on: where to, what ("" if it is to go away), what lets in there, and the Secrets that it
+    is filled in with."""
 
     destination: Destination
     input_hash: str
     login: object
+    secrets: tuple[object, ...] = ()
 
 
 class Deliveries:
@@ -53,6 +64,8 @@ class Deliveries:
         self._beside: Beside = beside or NothingBeside()
         # What was tried last. A pause ends where that is another by now; after a restart all is tried once.
         self._tried: dict[PluginKey, _Attempt] = {}
+        # What could not be filled in, with the Secrets that were there then.
+        self._lacking: dict[PluginKey, tuple[object, ...]] = {}
 
     def deliver(
         self,
@@ -65,14 +78,17 @@ class Deliveries:
         extras: Extras,
         predecessors: Mapping[PluginKey, PluginKey] | None = None,
         retained: Container[PluginKey] = (),
+        patience: Callable[[str], Patience] = lambda organization: Patience(),
     ) -> Image:
         """The image after what is due of some plugins was delivered; what failed is tried again later.
 
         removals are plugins that go, each with the one that has its place now, if there is one. login is what lets in
         to a destination, only to be compared. predecessors are plugins whose releases others have now (B23). retained
-        are those among the removals of which everything stays, and is nobody's from then on.
+        are those among the removals of which everything stays, and is nobody's from then on. patience is that of an
+        organization.
         """
-        attempts = _attempts(image, keys, destinations, removals, login, retained)
+        image = self._with_secrets_that_came(image, patience, now)
+        attempts = _attempts(image, keys, destinations, removals, login, self._secrets, retained)
         due = {key: each for key, each in attempts.items() if not self._rests(key, each, image, now)}
         due = {key: each for key, each in due.items() if not self._beside.is_under_way(key, each.input_hash)}
         if not due and all(key in image.deliveries for key in removals):
@@ -88,10 +104,23 @@ class Deliveries:
             event = _ended(key, image.plugin(key), now, removals[key])
             extras.events.append(structs.replace(event, event="Retained") if key in retained else event)
             records.pop(key, None)
+        records.update(without_hope(image, due, records, answers, patience, now))
         image = with_refusals(image, due, records, now, extras)
         forgotten = [key for key in deleted if key not in retained]
         image = answers.told(image.with_plugins(dict.fromkeys(forgotten)), now)
         return replace(image, deliveries=records) if records != image.deliveries else image
+
+    def _with_secrets_that_came(self, image: Image, patience: Callable[[str], Patience], now: datetime) -> Image:
+        """With retries due at once of what failed for want of Secrets, where these are others by now."""
+        found: dict[PluginKey, PluginState | None] = {}
+        for key, then in list(self._lacking.items()):
+            record, state = image.deliveries.get(key), image.plugin(key)
+            if record is None or state.attempt is None or not is_refused(record, state):
+                del self._lacking[key]
+            elif self._secrets(image, key, record.refused) != then:
+                del self._lacking[key]
+                found[key] = structs.replace(state, attempt=patience(key[0]).due_at_once(state.attempt, now))
+        return image.with_plugins(found)
 
     def _rests(self, key: PluginKey, attempt: _Attempt, image: Image, now: datetime) -> bool:
         """Whether it failed a while ago, and nothing that it depends on has changed."""
@@ -114,8 +143,8 @@ class Deliveries:
         """Delivers what is to be at a destination, and removes there what is not; which plugins were removed."""
         parcels: dict[Destination, list[Parcel]] = {}
         leaving: dict[Destination, list[PluginKey]] = {}
-        for key, (destination, input_hash, _) in due.items():
-            record = records.get(key)
+        for key, attempt in due.items():
+            destination, input_hash, record = attempt.destination, attempt.input_hash, records.get(key)
             if not input_hash:
                 leaving.setdefault(destination, []).append(key)
             elif record is not None and is_overwritten(record, input_hash):
@@ -124,7 +153,7 @@ class Deliveries:
             elif record is None or record.input_hash != input_hash or record.destination != destination:
                 parcel = self._parcel(image, key)
                 if isinstance(parcel, Failure):
-                    records[key] = _failed(record, "delivery", destination, parcel, now)
+                    records[key] = self._not_filled_in(image, key, attempt, parcel, now)
                 else:
                     parcel = structs.replace(parcel, predecessor=predecessors.get(key))
                     if record is not None and record.refused:
@@ -149,6 +178,17 @@ class Deliveries:
                 elif failure is not UNDER_WAY:
                     records[key] = _failed(records[key], "removal", destination, failure, tried)
         return removed
+
+    def _not_filled_in(
+        self, image: Image, key: PluginKey, attempt: _Attempt, failure: Failure, now: datetime
+    ) -> DeliveryRecord:
+        """What cannot be made whole has failed on its cluster if it is under way there, and its next try is due at once
+        when the Secrets are others."""
+        is_over = failure.refused and image.plugin(key).in_flight
+        if is_over:
+            self._lacking[key] = attempt.secrets
+        refused = attempt.input_hash if is_over else ""
+        return _not_taken(image.deliveries.get(key), attempt.destination, failure, refused, now)
 
     def _clear(
         self,
@@ -180,6 +220,12 @@ class Deliveries:
                 # Why it could not be removed from here is over; from elsewhere it may still stand.
                 over = not leaves and record.trouble is not None and record.trouble.of == "removal"
                 records[key] = structs.replace(record, leaves=leaves, trouble=None if over else record.trouble)
+
+    def _secrets(self, image: Image, key: PluginKey, input_hash: str) -> tuple[object, ...]:
+        state = image.states.get(input_hash)
+        if state is None or self._unsealing is None:
+            return ()
+        return self._unsealing.secrets(key[0], state)
 
     def _parcel(self, image: Image, key: PluginKey) -> Parcel | Failure:
         admitted = image.plugin(key).admitted
@@ -254,6 +300,7 @@ def _attempts(
     destinations: Mapping[PluginKey, Destination],
     removals: Mapping[PluginKey, str],
     login: Callable[[Destination], object],
+    secrets: Callable[[Image, PluginKey, str], tuple[object, ...]],
     retained: Container[PluginKey],
 ) -> dict[PluginKey, _Attempt]:
     """What is to be done about plugins that are not where they should be, or are where they should not."""
@@ -268,7 +315,8 @@ def _attempts(
             continue
         arrived = record is not None and record.input_hash == admitted.input_hash and record.destination == destination
         if not arrived or (record is not None and record.leaves):
-            found[key] = _Attempt(destination, admitted.input_hash, login(destination))
+            filled_in = secrets(image, key, admitted.input_hash)
+            found[key] = _Attempt(destination, admitted.input_hash, login(destination), filled_in)
     for key in removals:
         record = image.deliveries.get(key)
         if record is not None:
@@ -334,12 +382,17 @@ def _after(
         if failure is None:
             yield parcel.key, _arrived(before, destination, parcel, now)
         elif failure is not UNDER_WAY:
-            record = _failed(before, "delivery", destination, failure, tried)
-            refused = failure.refused and destination.kind == "kubernetes"
-            if refused and record.trouble is not None:
-                # It is not brought again before it is started again.
-                record = structs.replace(record, trouble=structs.replace(record.trouble, retry_at=None))
-            yield parcel.key, structs.replace(record, refused=parcel.input_hash if refused else "")
+            refused = parcel.input_hash if failure.refused else ""
+            yield parcel.key, _not_taken(before, destination, failure, refused, tried)
+
+
+def _not_taken(
+    before: DeliveryRecord | None, destination: Destination, failure: Failure, refused: str, now: datetime
+) -> DeliveryRecord:
+    """refused is the state that cannot arrive on a cluster unless somebody acts: it is not brought again before it is
+    started again."""
+    record = structs.replace(_failed(before, "delivery", destination, failure, now), refused="")
+    return as_refused(record, refused) if refused and destination.kind == "kubernetes" else record
 
 
 def _arrived(before: DeliveryRecord | None, destination: Destination, parcel: Parcel, now: datetime) -> DeliveryRecord:

@@ -12,6 +12,7 @@ from functools import cached_property, partial
 from typing import TypeVar
 
 import msgspec
+from msgspec import structs
 
 from fleetform.engine.index.differences import changed_keys
 from fleetform.loop.records import (
@@ -97,12 +98,24 @@ class Extras:
 def read_image(store: StoreReader, name: str) -> Image:
     source = store.get(SOURCE_REF)
     return Image(
-        read_known_state(store, name),
+        _with_known_attempts(read_known_state(store, name)),
         {each.ref.name: each.body for each in store.list(FILE).records},
         {plugin_key(each.ref): _delivery.decode(each.body) for each in store.list(DELIVERY).records},
         {each.ref.name: _state.decode(each.body) for each in store.list(STATE).records},
         _source.decode(source.body) if source is not None else NO_SOURCE,
     )
+
+
+def _with_known_attempts(known: KnownState) -> KnownState:
+    """Without attempts of which nobody knows what they bring: the hash of that is not stored (B30), so nothing of it can
+    be delivered or seen. They would be under way for ever."""
+    lost = {
+        (ref.organization, ref.name, name): structs.replace(state, attempt=None)
+        for ref, here in known.plugins.items()
+        for name, state in here.items()
+        if state.in_flight and state.admitted is not None and state.admitted.input_hash is None
+    }
+    return Image(known, {}, {}, {}).with_plugins(lost).known
 
 
 def commit_image(store: Store, before: Image, after: Image, extras: Extras, now: datetime) -> bool:

@@ -14,6 +14,7 @@ from msgspec import Struct, structs
 
 from fleetform.app.fleet import Fleet
 from fleetform.app.reading.secret_values import secret_value
+from fleetform.app.reading.secrets import secret_object
 from fleetform.app.rendering.delivered_files import delivered_files
 from fleetform.engine.secrets import with_placeholders
 from fleetform.loop.records import AdmittedState, packed, unpacked
@@ -87,6 +88,22 @@ class Unsealing:
         self, rerenders: Rerenders, blob: Callable[[str], bytes | None], fleet: Callable[[], Fleet | None]
     ) -> None:
         self._rerenders, self._blob, self._fleet = rerenders, blob, fleet
+        # What sealed inputs refer to, by their digests: it never changes.
+        self._named: dict[str, frozenset[_SecretAt]] = {}
+
+    def secrets(self, organization: str, state: AdmittedState) -> tuple[object, ...]:
+        """The Secrets that a state is filled in with, as the objects that they are now: only to be compared."""
+        fleet = self._fleet()
+        if not state.sealed or fleet is None:
+            return ()
+        named = self._named.get(state.sealed)
+        if named is None:
+            sealed_ = self._blob(state.sealed)
+            input_ = _sealed.decode(sealed_) if sealed_ is not None else None
+            found = _references(input_.values) | _references(input_.variables) if input_ is not None else ()
+            named = self._named[state.sealed] = frozenset(found)
+        ours = sorted({name for name, _, namespace in named if not namespace})
+        return tuple(secret_object(fleet.snapshot, organization, name) for name in ours)
 
     def reveal(self, organization: str, state: AdmittedState) -> Callable[[SecretThere], Revealed | Failure] | Failure:
         """What renders a state with the secrets that its organization and its cluster have now; or why that cannot

@@ -113,6 +113,10 @@ class Patience(Struct, frozen=True, gc=False):
             return None
         return attempt.since + min(self.first_retry * (1 << (attempt.failures - 1)), self.longest_retry)
 
+    def due_at_once(self, attempt: Attempt, now: datetime) -> Attempt:
+        """A failed attempt of which what it lacked has come: its first retry is due."""
+        return structs.replace(attempt, failures=1, since=now - min(self.first_retry, self.longest_retry))
+
 
 def settle(
     progress: PluginState, silent_since: datetime | None, deadline: timedelta | None, patience: Patience, now: datetime

@@ -15,7 +15,8 @@ from fleetform.engine.index.clusters import Cluster
 from fleetform.engine.plan.records import Candidate, ClusterFacts
 from fleetform.engine.plan.rollouts import TRIGGERS
 from fleetform.engine.versions.lifecycle import Lifecycle, upgrade_times
-from fleetform.engine.world.hashes import unknown_hash
+from fleetform.engine.world.hashes import is_known, unknown_hash
+from fleetform.engine.world.missing_secrets import missing_secrets
 from fleetform.engine.world.opening import OpeningOf
 from fleetform.engine.world.staging import Staging
 from fleetform.model.kinds.preset import WaitFor
@@ -23,6 +24,7 @@ from fleetform.model.objects import Ref
 from fleetform.model.results.decisions import (
     ABSENT,
     ClusterDecisions,
+    Gate,
     Item,
     PluginDecision,
     PluginKey,
@@ -83,6 +85,10 @@ class Candidates:
         gates = plugin.blocked_by
         if wanted_plugin.unresolved:
             gates = (*gates, *wanted_plugin.waits)
+        gates = (*gates, *self._missing_secrets(wanted_plugin, wanted))
+        meanwhile = self.deployed(plugin, restricted) if plugin.upgrade is not None else None
+        if meanwhile is not None and self._missing_secrets(plugin, meanwhile):
+            meanwhile = None
         here = plugin.cluster
         return Candidate(
             key,
@@ -97,7 +103,7 @@ class Candidates:
             target.forced,
             opening.on(here),
             None,
-            self.deployed(plugin, restricted) if plugin.upgrade is not None else None,
+            meanwhile,
             way.forced_at,
         )
 
@@ -125,6 +131,12 @@ class Candidates:
         if shares and input_hash is not None and not self._inputs.varies(plugin):
             self._deployed[key] = found
         return found
+
+    def _missing_secrets(self, plugin: PluginDecision, state: Deployed) -> tuple[Gate, ...]:
+        """The Secrets without which a state cannot be filled in. What is known to the last secret lacks none."""
+        if is_known(state.input_hash):
+            return ()
+        return missing_secrets(self._inputs, plugin, self._decisions.index.snapshot)
 
     def _installer(self, target: Target) -> Installer:
         found = self._installers.get(target)
