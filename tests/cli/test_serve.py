@@ -17,11 +17,13 @@ import pytest
 
 from fleetform.cli.options import Flags
 from fleetform.cli.serve_log import ServeLog
+from fleetform.loop.control import PassReport
+from fleetform.model.objects import Ref
 from fleetform.outside.log import Log
 from fleetform.store.sqlite import SqliteStore
 from fleetform.wiring.plane import open_plane
 from support.command import Runner
-from support.fleets import BASE, override
+from support.fleets import BASE, NOW, override
 from support.repositories import Repository
 
 CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {replicas: '${replicas}'}\n"
@@ -173,6 +175,28 @@ def test_where_each_organization_has_a_plane_of_its_own_lines_say_whose_they_are
                 "accepted the objects as they are now: 6 objects",
                 "acme",
             )
+
+
+def test_clusters_that_no_longer_answer_and_do_again_are_told_once_for_each_cause(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    log = ServeLog(cast("Flags", SimpleNamespace(quiet=False, color=False)), Log())
+
+    def told(**silent: str) -> list[str]:
+        found = {Ref("Cluster", "acme", name.replace("_", "-")): because for name, because in silent.items()}
+        log.told(PassReport(NOW, False, None, silent=found))
+        return capsys.readouterr().err.splitlines()
+
+    refused, unknown = "connection refused by 10.0.0.1", "the token is not known"
+    assert told() == []
+    assert told(eu_1=refused, eu_2="connection refused by 10.0.0.2", us_1=unknown) == [
+        "Sun 12:00:00  2 clusters (eu-1, eu-2) do not answer: connection refused by 10.0.0.…",
+        "Sun 12:00:00  cluster us-1 does not answer: the token is not known",
+    ]
+    assert told(eu_1="another cause", eu_2=refused, us_1=unknown) == [], "it is told once"
+    assert told(us_1=unknown) == ["Sun 12:00:00  2 clusters (eu-1, eu-2) answer again"]
+    assert told(us_1=unknown, us_2="") == ["Sun 12:00:00  cluster us-2 does not answer"]
+    assert told(us_2="") == ["Sun 12:00:00  cluster us-1 answers again"]
 
 
 @pytest.mark.rule("B22")

@@ -181,6 +181,23 @@ def test_a_cluster_is_silent_until_it_answers_or_leaves() -> None:
     assert silent(seen(earlier, Eyes(a=away)).image) == {"eu-1": BEFORE}, "one that left the fleet is forgotten"
     assert silent(seen(earlier, Eyes(a=Verdict("Unknown"))).image) == {}
     assert silent(seen(earlier, Eyes()).image) == {"eu-1": BEFORE}, "nobody looked"
+    asking = seen(earlier, Eyes(a=Verdict("Unknown", "it is being asked", reachable=None))).image
+    assert silent(asking) == {"eu-1": BEFORE}, "it has not been asked yet"
+
+
+def test_what_comes_instead_of_an_answer_is_kept_and_another_one_takes_its_place() -> None:
+    def because(found: Image) -> dict[str, str]:
+        return {ref.name: each for ref, each in found.known.rollouts.silent_because.items()}
+
+    def away(message: str) -> Eyes:
+        return Eyes(a=Verdict("Unknown", message, reachable=False))
+
+    refused = seen(image({A: state()}, {A: record()}), away("connection\nrefused at 12:01")).image
+    assert because(refused) == {"eu-1": "connection refused at 12:01"}
+    assert seen(refused, away("connection refused at 12:02")).image is refused, "numbers are no news"
+    unknown = seen(refused, away("the token is not known")).image
+    assert (because(unknown), silent(unknown)) == ({"eu-1": "the token is not known"}, {"eu-1": NOW})
+    assert because(seen(unknown, Eyes(a=Verdict("Healthy"))).image) == {}
 
 
 # ---- What files brought

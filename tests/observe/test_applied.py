@@ -202,7 +202,7 @@ def test_what_was_applied_nowhere_is_asked_of_the_other_observer_alone() -> None
 
 def test_a_cluster_is_asked_again_soon_while_something_is_under_way_and_later_when_all_is_well() -> None:
     watch = Watch()
-    asked = Verdict("Unknown", "its cluster is being asked", NOW + SOON)
+    asked = Verdict("Unknown", "its cluster is being asked", NOW + SOON, reachable=None)
     assert watch.after(0) == {KEY: asked}
     assert watch.after(1) == {KEY: asked._replace(look_at=watch.now + SOON)}
     assert watch.after(1, answer(web="Unknown")) == {KEY: Verdict("Unknown", "", watch.now + SOON)}

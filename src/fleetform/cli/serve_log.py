@@ -13,6 +13,7 @@ from fleetform.loop.accepting import AcceptedChange, Refusal
 from fleetform.loop.caring import Care
 from fleetform.loop.control import PassReport
 from fleetform.loop.records import DeliveryRecord
+from fleetform.model.objects import Ref
 from fleetform.model.results.decisions import PluginKey
 from fleetform.model.state import Trouble
 from fleetform.outside.log import Level, Log
@@ -39,6 +40,7 @@ class ServeLog:
         self._unavailable: set[str] = set()
         self._deliveries: Mapping[PluginKey, DeliveryRecord] = {}
         self._undelivered: set[tuple[str, str, str]] = set()
+        self._silent: Mapping[Ref, str] = {}
 
     def say(self, text: str) -> None:
         """Prose about the process itself."""
@@ -56,6 +58,7 @@ class ServeLog:
         for each in _folded(report.events):
             self._happened(report.at, each)
         self._unrendered(report)
+        self._heard(report)
         if report.deliveries is not self._deliveries:
             self._delivered(report)
 
@@ -79,6 +82,22 @@ class ServeLog:
             self._line(report.at, "warning", text, "yellow", event="CannotRender", **fields)
         if report.plan is not None:
             self._unavailable = set(by_reason)
+
+    def _heard(self, report: PassReport) -> None:
+        """Clusters that no longer answer, a line for each cause, and those that do again."""
+        before, self._silent = self._silent, report.silent
+        by_cause: dict[str, dict[Ref, str]] = defaultdict(dict)
+        for ref, because in report.silent.items():
+            if ref not in before:
+                by_cause[alike(because)][ref] = because
+        for found in by_cause.values():
+            told = told_as_one(found.values())
+            text = f"{_clusters(found)} {'does' if len(found) == 1 else 'do'} not answer{f': {told}' if told else ''}"
+            self._line(report.at, "warning", text, "yellow", event="Unreachable", reason=told, **_of_clusters(found))
+        back = {ref: "" for ref in before if ref not in report.silent}
+        if back:
+            text = f"{_clusters(back)} {'answers' if len(back) == 1 else 'answer'} again"
+            self._line(report.at, "info", text, None, event="Answers", **_of_clusters(back))
 
     def _delivered(self, report: PassReport) -> None:
         """What cannot be delivered, each reason once while it lasts."""
@@ -195,6 +214,20 @@ class ServeLog:
 def _named(names: Sequence[str]) -> str:
     more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
     return ", ".join(names[:_MOST_NAMED]) + more
+
+
+def _clusters(found: Collection[Ref]) -> str:
+    named = _named(sorted(each.name for each in found))
+    return f"cluster {named}" if len(found) == 1 else f"{count(len(found), 'cluster')} ({named})"
+
+
+def _of_clusters(found: Collection[Ref]) -> dict[str, object]:
+    names = sorted(each.name for each in found)
+    return {
+        "organizations": sorted({each.organization for each in found})[:_MOST_NAMED],
+        "clusters": len(names),
+        "names": names[:_MOST_NAMED],
+    }
 
 
 def _concerned(report: PassReport, keys: Collection[PluginKey]) -> dict[str, object]:

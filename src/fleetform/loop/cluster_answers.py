@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -16,6 +17,9 @@ from fleetform.model.results.decisions import PluginKey
 from fleetform.model.state import PluginState
 from fleetform.ports.delivery import UNDER_WAY, Failure, Parcel
 from fleetform.ports.store import Event
+from fleetform.syntax.alike import alike
+
+_LONGEST_MESSAGE = 500
 
 
 class ClusterAnswers:
@@ -23,6 +27,7 @@ class ClusterAnswers:
 
     def __init__(self) -> None:
         self._answered: dict[Ref, bool] = {}
+        self._why: dict[Ref, str] = {}
 
     def note(
         self,
@@ -39,27 +44,40 @@ class ClusterAnswers:
                 cluster = Ref("Cluster", *destination.cluster)
                 reached = failure is None or not failure.unreachable
                 self._answered[cluster] = reached or self._answered.get(cluster, False)
+                if failure is not None and failure.unreachable:
+                    self._why.setdefault(cluster, failure.message)
 
-    def heard(self, cluster: tuple[str, str], answered: bool) -> None:
-        """Whether a cluster answered when it was asked for something else than a delivery."""
-        self._answered[Ref("Cluster", *cluster)] = answered
+    def heard(self, cluster: tuple[str, str], answered: bool, why: str = "") -> None:
+        """Whether a cluster answered when it was asked for something else than a delivery; why not, if it did not."""
+        ref = Ref("Cluster", *cluster)
+        self._answered[ref] = answered
+        if not answered:
+            self._why.setdefault(ref, why)
 
     def is_silent(self, cluster: Ref) -> bool:
         """Whether it was asked in this pass, and did not answer."""
         return not self._answered.get(cluster, True)
 
-    def told(self, image: Image, now: datetime) -> Image:
-        """The image with since when clusters do not answer; those that answer again are forgotten."""
+    def told(self, image: Image, now: datetime, clusters: Container[Ref] | None = None) -> Image:
+        """The image with since when clusters do not answer, and what comes instead of an answer; those that answer
+        again are forgotten, and those that are none of the fleet's."""
         known = image.known.rollouts
-        silent = dict(known.silent_since)
+        silent, why = dict(known.silent_since), dict(known.silent_because)
         for cluster, answered in self._answered.items():
             if answered:
                 silent.pop(cluster, None)
             else:
                 silent.setdefault(cluster, now)
-        if silent == known.silent_since:
+                because = shortened(self._why.get(cluster, ""))
+                # Numbers in it may be others each time.
+                if because and alike(because) != alike(why.get(cluster, "")):
+                    why[cluster] = because
+        silent = {ref: since for ref, since in silent.items() if clusters is None or ref in clusters}
+        why = {ref: each for ref, each in why.items() if ref in silent}
+        if silent == known.silent_since and why == known.silent_because:
             return image
-        return replace(image, known=replace(image.known, rollouts=structs.replace(known, silent_since=silent)))
+        stored = structs.replace(known, silent_since=silent, silent_because=why)
+        return replace(image, known=replace(image.known, rollouts=stored))
 
 
 def with_refusals(
@@ -108,6 +126,11 @@ def without_hope(
         if now - max(trouble.since, attempt.since) >= patience(key[0]).unreachable_after:
             found[key] = as_refused(record, attempt.input_hash)
     return found
+
+
+def shortened(message: str) -> str:
+    """On one line, and no longer than a record should have it."""
+    return re.sub(r"\s+", " ", message)[:_LONGEST_MESSAGE]
 
 
 def as_refused(record: DeliveryRecord, input_hash: str) -> DeliveryRecord:

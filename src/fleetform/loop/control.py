@@ -34,7 +34,7 @@ from fleetform.loop.sealing import Unsealing
 from fleetform.loop.standing import Standing
 from fleetform.loop.surroundings import Surroundings
 from fleetform.model.kinds.fleet import ClusterSpec
-from fleetform.model.objects import Object
+from fleetform.model.objects import Object, Ref
 from fleetform.model.results.decisions import PluginKey
 from fleetform.ports.store import Deed, Event, UnavailableError
 
@@ -49,7 +49,8 @@ class PassReport(NamedTuple):
     accepted is what other files brought, refusal why the files as they are now were not accepted; unavailable are
     starts that could not be rendered here; events are what happened on clusters. watched: clusters are judged whose
     health may change at any time. deliveries are what was brought where; under_way: clusters are being worked on beside
-    passes. took is how many seconds the pass took; endings are versions that run and whose support ends.
+    passes. took is how many seconds the pass took; endings are versions that run and whose support ends. silent are
+    clusters that do not answer, with what comes instead.
     """
 
     at: datetime
@@ -65,6 +66,7 @@ class PassReport(NamedTuple):
     took: float = 0.0
     under_way: bool = False
     endings: Sequence[Ending] = ()
+    silent: Mapping[Ref, str] = {}
 
 
 class Control:
@@ -111,7 +113,11 @@ class Control:
             report = self._run_pass(look_at_source)
             took, under_way = time.perf_counter() - begun, self._around.beside.is_busy()
             deliveries, endings = self.image.deliveries, self._standing.telling.endings
-            return report._replace(deliveries=deliveries, took=took, under_way=under_way, endings=endings)
+            stored = self.image.known.rollouts
+            silent = {ref: stored.silent_because.get(ref, "") for ref in stored.silent_since}
+            return report._replace(
+                deliveries=deliveries, took=took, under_way=under_way, endings=endings, silent=silent
+            )
 
     def find_drift(self, everything: bool = False) -> bool:
         """Looks at some of what was delivered, or at all of it; whether something is another than was known."""

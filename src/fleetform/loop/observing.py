@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -11,6 +10,7 @@ from typing import NamedTuple
 from msgspec import structs
 
 from fleetform.engine.plan.progress import observed
+from fleetform.loop.cluster_answers import ClusterAnswers, shortened
 from fleetform.loop.image import Extras, Image
 from fleetform.loop.records import DeliveryRecord
 from fleetform.model.kinds.fleet import ClusterSpec
@@ -20,8 +20,6 @@ from fleetform.model.state import PluginState, Trouble
 from fleetform.ports.observing import Applied, Delivered, Observer, Verdict
 from fleetform.ports.store import Event
 from fleetform.syntax.alike import alike
-
-_LONGEST_MESSAGE = 500
 
 
 class Seen(NamedTuple):
@@ -78,7 +76,7 @@ def _trouble(delivered: Delivered, verdict: Verdict, before: Trouble | None, now
         return before
     if verdict.health != "Unknown" or not verdict.hint or not verdict.reachable:
         return None
-    message = re.sub(r"\s+", " ", verdict.message)[:_LONGEST_MESSAGE]
+    message = shortened(verdict.message)
     if before is None:
         return Trouble("health", message, now, verdict.hint, delivered.key[1])
     if alike(before.message) == alike(message):
@@ -121,17 +119,12 @@ def _with_silence(
     now: datetime,
 ) -> Image:
     """Which clusters did not answer, since when; those that answer again, or left the fleet, are forgotten."""
-    known = image.known.rollouts
-    silent = {ref: since for ref, since in known.silent_since.items() if ref in clusters}
+    answers = ClusterAnswers()
     for each in delivered:
-        cluster, verdict = Ref("Cluster", *each.key[:2]), verdicts.get(each.key)
-        if verdict is not None and not verdict.reachable:
-            silent.setdefault(cluster, now)
-        elif verdict is not None:
-            silent.pop(cluster, None)
-    if silent == known.silent_since:
-        return image
-    return replace(image, known=replace(image.known, rollouts=structs.replace(known, silent_since=silent)))
+        verdict = verdicts.get(each.key)
+        if verdict is not None and verdict.reachable is not None:
+            answers.heard(each.key[:2], verdict.reachable, verdict.message)
+    return answers.told(image, now, clusters)
 
 
 def _event(image: Image, delivered: Delivered, state: PluginState, verdict: Verdict, now: datetime) -> Event:

@@ -72,14 +72,13 @@ class ClusterAccess:
         return (written,)
 
     def _read(self, fleet: Fleet, cluster: Object[ClusterSpec]) -> Access | AccessError:
-        name = cluster.ref.name
         try:
             access = self._from_secret(fleet, cluster) or self._from_file(cluster)
         except AccessError as error:
-            return AccessError(f"cluster {name} cannot be reached: {error.message}", error.hint)
+            return error
         if access is None:
             hint = "give it access.kubeconfig.secret, or access.context with serve --kubeconfig"
-            return AccessError(f"cluster {name} cannot be reached: it does not say how", hint)
+            return AccessError("its Cluster does not say how it is reached", hint)
         return self._as_account(access, cluster.ref.organization)
 
     def _from_secret(self, fleet: Fleet, cluster: Object[ClusterSpec]) -> Access | None:

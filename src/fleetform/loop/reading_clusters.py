@@ -80,7 +80,7 @@ class ClusterReadings:
         found = reader.read(fields, digest_of, now)
         for cluster, answer in found.items():
             if answer.answered is not None:
-                answers.heard(cluster, answer.answered)
+                answers.heard(cluster, answer.answered, answer.why)
             if answer.answered is not None or cluster in self._anew:
                 changed.update(_read_on(image, cluster, wanted.get(cluster, _NONE), answer, now))
         image = answers.told(image.with_plugins(changed), now)

@@ -157,11 +157,12 @@ class PlacementDocument(_Document, frozen=True, kw_only=True):
 
 
 class ClusterDocument(_Document, frozen=True, kw_only=True):
-    """What was seen of a cluster."""
+    """What was seen of a cluster: since when it does not answer, and what comes instead of an answer."""
 
     organization: str
     name: str
     silent_since: str
+    because: str = ""
 
 
 class StageDocument(_Document, frozen=True, kw_only=True):

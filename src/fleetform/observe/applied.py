@@ -74,7 +74,7 @@ class AppliedObserver:
         if known.asking or is_due:
             self._ask(cluster, known, known.asking or asked, delivered, now)
         again = now + _SOON
-        unseen = Verdict("Unknown", "its cluster is being asked", again)
+        unseen = Verdict("Unknown", "its cluster is being asked", again, reachable=None)
         found = {each.key: known.verdicts.get((each.key, each.input_hash), unseen) for each in delivered}
         due = known.due if known.due is not None and known.due > now else again
         return {key: each._replace(look_at=due) for key, each in found.items()}

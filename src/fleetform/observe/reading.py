@@ -40,12 +40,14 @@ _NOTHING: _Answers = {}
 
 @dataclass
 class _Cluster:
-    """What is known of one cluster, since it was first asked for; tries counts questions that left something open."""
+    """What is known of one cluster, since it was first asked for; tries counts questions that left something open, why
+    says what came instead of the last answer."""
 
     fields: dict[FieldOnCluster, FieldAnswer] = field(default_factory=dict)
     due: datetime | None = None
     asking: _Fields | None = None
     tries: int = 0
+    why: str = ""
 
 
 class ClusterReading:
@@ -77,7 +79,9 @@ class ClusterReading:
         if known.asking is not None or is_due:
             answered = self._ask(cluster, known, known.asking or fields, digest_of, now)
         look_at = known.due if known.due is not None and known.due > now else now + _SOON
-        return ClusterAnswer({each: known.fields[each] for each in fields & known.fields.keys()}, look_at, answered)
+        return ClusterAnswer(
+            {each: known.fields[each] for each in fields & known.fields.keys()}, look_at, answered, known.why
+        )
 
     def _ask(
         self, cluster: ClusterKey, known: _Cluster, fields: _Fields, digest_of: DigestOf, now: datetime
@@ -90,6 +94,7 @@ class ClusterReading:
         known.asking = fields if outcome is None else None
         if outcome is None:
             return None
+        known.why = outcome.error.message if outcome.error is not None and outcome.unreachable else ""
         if outcome.error is not None:
             known.due = self._at(now, _EVERY)
             if not outcome.unreachable:

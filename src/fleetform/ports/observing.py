@@ -50,13 +50,14 @@ class Delivered(Struct, frozen=True, gc=False):
 class Verdict(NamedTuple):
     """What was seen: the health of this very hash. look_at is when looking again may tell something else.
 
-    hint is what to do if nothing can be told, unless it is only a matter of time.
+    hint is what to do if nothing can be told, unless it is only a matter of time. reachable is whether the cluster
+    answered; None: it has not been asked yet, which says nothing of it.
     """
 
     health: Health
     message: str = ""
     look_at: datetime | None = None
-    reachable: bool = True
+    reachable: bool | None = True
     hint: str = ""
 
 
@@ -77,12 +78,13 @@ class FieldAnswer(NamedTuple):
 
 
 class ClusterAnswer(NamedTuple):
-    """What is known of some fields of one cluster. answered: whether it did, where it was asked since the last time.
-    look_at is when it is asked again."""
+    """What is known of some fields of one cluster. answered: whether it did, where it was asked since the last time,
+    and why not. look_at is when it is asked again."""
 
     fields: Mapping[FieldOnCluster, FieldAnswer]
     look_at: datetime
     answered: bool | None = None
+    why: str = ""
 
 
 # The digest by which a secret of an organization is told from others.

@@ -105,11 +105,11 @@ _KNOWN_AS = {
     SECRET_KEY: "secret_key",
 }
 _STORED_AS = {
-    "Silence": "silent_since",
-    "Rollout": "rollouts",
-    "Approval": "approvals",
-    "AdmittedObjects": "admitted",
-    "Request": "requests",
+    "Silence": ("silent_since", "silent_because"),
+    "Rollout": ("rollouts",),
+    "Approval": ("approvals",),
+    "AdmittedObjects": ("admitted",),
+    "Request": ("requests",),
 }
 
 
@@ -170,7 +170,7 @@ def followed(before: KnownState, changes: Changes, store: StoreReader, name: str
     refs = (*(each.ref for each in changes.records), *(ref for ref, _ in changes.removed))
     kinds = {ref.kind for ref in refs} & (KINDS - {PLUGIN_STATE})
     found = _read(store, kinds, name, changes.version)
-    stored = {_STORED_AS[kind] for kind in kinds if kind in _STORED_AS}
+    stored = {field for kind in kinds for field in _STORED_AS.get(kind, ())}
     rollouts = structs.replace(before.rollouts, **{each: getattr(found.rollouts, each) for each in stored})
     known = {each: getattr(found, each) for each in (_KNOWN_AS[kind] for kind in kinds if kind in _KNOWN_AS)}
     if stored:

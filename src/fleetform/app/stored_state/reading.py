@@ -163,6 +163,7 @@ class _Reading:
             },
             {_ref(each.owner): self._request(each) for each in document.requests},
             {Ref("Cluster", each.organization, each.name): self.time(each.silent_since) for each in document.clusters},
+            {Ref("Cluster", each.organization, each.name): each.because for each in document.clusters if each.because},
         )
 
     def _approval(self, written: ApprovalDocument) -> Approval:

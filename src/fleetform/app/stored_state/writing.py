@@ -87,7 +87,12 @@ def state_document(known: KnownState) -> StateDocument:
             for ref, clusters in sorted(known.placements.items())
         ],
         clusters=[
-            ClusterDocument(organization=ref.organization, name=ref.name, silent_since=time_text(since))
+            ClusterDocument(
+                organization=ref.organization,
+                name=ref.name,
+                silent_since=time_text(since),
+                because=rollouts.silent_because.get(ref, ""),
+            )
             for ref, since in sorted(rollouts.silent_since.items())
         ],
         rollouts=[_rollout_document(each) for _, of_owner in sorted(rollouts.rollouts.items()) for each in of_owner],

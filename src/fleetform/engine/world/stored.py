@@ -41,7 +41,8 @@ class Stored(Struct, frozen=True):
     """All that is stored about rollouts.
 
     rollouts are those of each owner, the oldest first; approvals are those that were not written as manifests, or were
-    stamped with the policy that was in force when they were first seen. silent_since says which clusters do not answer.
+    stamped with the policy that was in force when they were first seen. silent_since says which clusters do not answer,
+    and silent_because what comes instead of an answer.
     """
 
     rollouts: Mapping[Ref, tuple[Rollout, ...]] = {}
@@ -49,6 +50,7 @@ class Stored(Struct, frozen=True):
     admitted: Mapping[Ref, AdmittedObjects] = {}
     requests: Mapping[Ref, OwnerRequest] = {}
     silent_since: Mapping[Ref, datetime] = {}
+    silent_because: Mapping[Ref, str] = {}
 
     def with_rollout(self, rollout: Rollout) -> Stored:
         """With one rollout as it is now, in its place or as its owner's last."""
