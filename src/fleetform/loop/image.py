@@ -56,6 +56,16 @@ class Image:
         return frozenset(each.name for each in every if each.is_open)
 
     @cached_property
+    def heard(self) -> frozenset[Ref]:
+        """Clusters that have answered at least once: something has arrived there, was seen healthy, or was read."""
+        places = (each.destination for each in self.deliveries.values() if each.since is not None)
+        found = {Ref("Cluster", *each.cluster) for each in places if each.kind == "kubernetes"}
+        for ref, here in self.known.plugins.items():
+            if any(state.last_healthy is not None or _was_read(state) for state in here.values()):
+                found.add(ref)
+        return frozenset(found)
+
+    @cached_property
     def change_ids(self) -> Mapping[tuple[str, str], str]:
         """The change of each rollout, by its organization and name."""
         every = (each for of_owner in self.known.rollouts.rollouts.values() for each in of_owner)
@@ -106,9 +116,13 @@ def read_image(store: StoreReader, name: str) -> Image:
     )
 
 
+def _was_read(state: PluginState) -> bool:
+    return any(not each.problem for each in state.readings.values())
+
+
 def _with_known_attempts(known: KnownState) -> KnownState:
-    """Without attempts of which nobody knows what they bring: the hash of that is not stored (B30), so nothing of it can
-    be delivered or seen. They would be under way for ever."""
+    """Without attempts of which nobody knows what they bring: the hash of that is not stored (B30), so nothing of it is
+    ever delivered or seen. They would be under way for ever."""
     lost = {
         (ref.organization, ref.name, name): structs.replace(state, attempt=None)
         for ref, here in known.plugins.items()

@@ -180,6 +180,23 @@ def test_of_a_cluster_without_plugins_nobody_knows_whether_it_answers() -> None:
     assert conditions(shown["Cluster/eu-1"])["Reachable"] == ("True", "Answers")
 
 
+def test_a_cluster_answers_once_something_was_brought_there_and_what_comes_instead_is_told() -> None:
+    missing = BASE["preset.yaml"].replace("pluginDefinition: {name: web}", "pluginDefinition: {name: nowhere}")
+    shown = Shown(preset=missing.replace("name: web,", "name: other,"))
+    assert "nowhere" in shown.plane.files.files["preset.yaml"]
+    assert conditions(shown["Cluster/eu-1"])["Reachable"] == ("Unknown", "NotAsked"), "it was never asked"
+    shown.plane.files.files["preset.yaml"] = PRESET
+    shown.settle(minutes=1)
+    assert conditions(shown["Cluster/eu-1"])["Reachable"] == ("True", "Answers")
+    shown.plane.health.silent.add("eu-1")
+    upgrade(shown)
+    shown.settle(minutes=2)
+    (reachable,) = [each for each in shown["Cluster/eu-1"].conditions if each.type == "Reachable"]
+    assert (reachable.status, reachable.reason) == ("False", "Silent")
+    assert reachable.message.startswith("it has not answered since ")
+    assert reachable.message.endswith(": no answer")
+
+
 @pytest.mark.rule("B33")
 def test_a_rollout_names_at_most_a_hundred_clusters() -> None:
     many = "---".join(

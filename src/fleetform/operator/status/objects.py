@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -90,10 +90,10 @@ def reason_of(code: str) -> str:
     return "".join(word.capitalize() for word in code.split("-"))
 
 
-def objects_told(fleet: Fleet, validity: Validity) -> Iterator[Wanted]:
-    """All native objects but plugins, presets and what Fleetform makes."""
+def objects_told(fleet: Fleet, validity: Validity, heard: Container[Ref]) -> Iterator[Wanted]:
+    """All native objects but plugins, presets and what Fleetform makes. heard are clusters that have answered."""
     snapshot = fleet.snapshot
-    numbers = _Numbers(fleet)
+    numbers = _Numbers(fleet, heard)
     for report in override_reports(fleet):
         yield _wanted(report.override, override_status(report, validity), validity)
     for cluster in snapshot.clusters.values():
@@ -165,11 +165,12 @@ def _wanted(object_: Object[Any], status: Status, validity: Validity) -> Wanted:
 class _Numbers:
     """Plugins by cluster and by definition."""
 
-    def __init__(self, fleet: Fleet) -> None:
+    def __init__(self, fleet: Fleet, heard: Container[Ref]) -> None:
+        self._heard = heard
         self._plugins: Counter[Ref] = Counter()
         self._blocked: Counter[Ref] = Counter()
         self.of_definition: Counter[Object[Any]] = Counter()
-        self._silent = fleet.state.rollouts.silent_since
+        self._silent, self._because = fleet.state.rollouts.silent_since, fleet.state.rollouts.silent_because
         for here in fleet.decisions.clusters.values():
             self._plugins[here.cluster.ref] = len(here.plugins)
             self._blocked[here.cluster.ref] = sum(bool(each.blocked_by) for each in here.plugins.values())
@@ -178,11 +179,15 @@ class _Numbers:
     def cluster(self, cluster: Object[Any], validity: Validity) -> ClusterStatus:
         silent = self._silent.get(cluster.ref)
         if silent is not None:
-            reachable = condition("Reachable", False, "Silent", f"it has not answered since {time_text(silent)}")
+            because = self._because.get(cluster.ref)
+            why = f": {because}" if because else ""
+            reachable = condition("Reachable", False, "Silent", f"it has not answered since {time_text(silent)}{why}")
         elif not self._plugins[cluster.ref]:
             reachable = condition(
                 "Reachable", None, "NotAsked", "no plugin is for it, so nobody asks whether it answers"
             )
+        elif cluster.ref not in self._heard:
+            reachable = condition("Reachable", None, "NotAsked", "nothing was brought to it or read there so far")
         else:
             reachable = condition("Reachable", True, "Answers", "it answers")
         return ClusterStatus(

@@ -108,8 +108,7 @@ class Changes:
         stored = now.image.known.rollouts.rollouts
         stored_then = last.image.known.rollouts.rollouts if last is not None else {}
         self.owners = sorted({*self._plans, *changed_keys(stored, stored_then)})
-        silent = now.image.known.rollouts.silent_since
-        silenced = last is not None and silent != last.image.known.rollouts.silent_since
+        silenced = last is not None and _heard(now.image) != _heard(last.image)
         # While something moves, what it comes to in numbers is of no use to anybody.
         self.counts = self.objects or silenced or (bool(self._clusters) and now.plan.is_idle)
 
@@ -190,6 +189,12 @@ def _decided(here: ClusterDecisions | None) -> dict[int, PluginDecision]:
         return {}
     found = {id(each): each for each in here.plugins.values()}
     return found | {id(each): each.candidate for each in here.claims}
+
+
+def _heard(image: Image) -> tuple[object, ...]:
+    """What is known of clusters: which have answered, which do not, and why."""
+    rollouts = image.known.rollouts
+    return image.heard, rollouts.silent_since, rollouts.silent_because
 
 
 def whole_owner(ref: Ref) -> Ref:

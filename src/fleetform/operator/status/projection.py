@@ -74,7 +74,8 @@ class Projection:
         changed |= self._presets(shown, changes)
         changed |= self._show_rollouts(fleet, changes)
         if changes.counts:
-            found = [*objects_told(fleet, self._validity), *revisions_told(fleet), *self._without_effect(fleet)]
+            others = objects_told(fleet, self._validity, shown.image.heard)
+            found = [*others, *revisions_told(fleet), *self._without_effect(fleet)]
             changed |= self._show_others(found)
         return changed | self._show_refused()
 
