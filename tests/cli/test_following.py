@@ -151,7 +151,7 @@ def test_failures_that_are_alike_are_told_as_one_cause() -> None:
     found.wait(hours=9)
     item, _ = standing(found)
     failed = [each for each in item.causes if each.state == "Failed"]
-    assert [(each.message, each.names) for each in failed] == [("<cluster>: … of 9 pods are down", ["eu-1", "us-1"])]
+    assert [(each.message, each.names) for each in failed] == [("its cluster: … of 9 pods are down", ["eu-1", "us-1"])]
 
 
 def test_a_rollout_that_leads_nowhere_any_more_and_one_that_somebody_asked_about_read_well() -> None:

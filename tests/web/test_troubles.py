@@ -143,6 +143,6 @@ def test_a_way_back_that_waits_for_a_newer_health_file_says_so(run: Runner) -> N
     status = run("rollout", "status", "web", *STATE, "--at", at, "-o", "json").json
     failed, waiting = status["causes"]
     assert (failed["state"], failed["message"]) == ("Failed", "it crashes")
-    assert waiting["message"].startswith("the health file of <cluster> was written before this delivery")
+    assert waiting["message"].startswith("the health file of eu-1 was written before this delivery")
     health("health: Healthy", 13)
     assert run("why", "eu-1", *STATE, "--at", passed(13), "-o", "json").json["items"][0]["trouble"] is None

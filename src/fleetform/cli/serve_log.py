@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
+from fleetform.app.answering.anywhere import on_its_cluster
 from fleetform.cli.options import Flags
 from fleetform.cli.text import Painter, count, place_text
 from fleetform.loop.accepting import AcceptedChange, Refusal
@@ -255,7 +256,7 @@ def _folded(events: Sequence[Event]) -> Iterator[_Folded]:
     grouped: dict[tuple[str, ...], _Folded] = {}
     for each in events:
         definition = each.plugin.removesuffix(f"-{each.cluster}")
-        reason = each.reason.replace(each.cluster, "<cluster>")
+        reason = on_its_cluster(each.reason, each.cluster)
         key = (each.organization, each.event, definition, each.version or "", each.rollout, alike(reason))
         folded = grouped.setdefault(key, _Folded(each, [], []))
         folded.clusters.append(each.cluster)

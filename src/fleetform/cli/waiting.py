@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import click
 
+from fleetform.app.answering.anywhere import on_its_cluster
 from fleetform.cli.text import Painter, count
 from fleetform.model.answers.planning import ConsentNeeded, HoldingGate, ReportedTrouble, WhyItem
 from fleetform.syntax.times import clock_text, parse_time, span_text
@@ -111,9 +112,9 @@ def print_groups(items: Sequence[WhyItem], now: datetime, paint: Painter, again:
     """Plugins that wait alike, once: the largest groups first."""
     groups: dict[_Alike, list[WhyItem]] = {}
     for item in items:
-        reasons = tuple((each.gate, _without(each.message, item.cluster), each.until) for each in item.reasons)
+        reasons = tuple((each.gate, on_its_cluster(each.message, item.cluster), each.until) for each in item.reasons)
         if item.trouble is not None:
-            reasons = ((item.trouble.of, _without(item.trouble.message, item.cluster), None), *reasons)
+            reasons = ((item.trouble.of, on_its_cluster(item.trouble.message, item.cluster), None), *reasons)
         groups.setdefault(_Alike(item.preset or item.plugin, way_text(item), item.state, reasons), []).append(item)
     for alike, members in sorted(groups.items(), key=lambda pair: (-len(pair[1]), pair[0])):
         first = members[0]
@@ -141,7 +142,7 @@ def gate_lines(items: Iterable[WhyItem], now: datetime) -> list[tuple[str, str, 
     held: dict[tuple[str, str], _Held] = {}
     for item in items:
         for each in item.reasons:
-            key = (each.gate, _without(each.message, item.cluster))
+            key = (each.gate, on_its_cluster(each.message, item.cluster))
             found = held.setdefault(key, _Held([], []))
             found.clusters.append(item.cluster)
             found.reasons.append(each)
@@ -161,11 +162,6 @@ def gate_lines(items: Iterable[WhyItem], now: datetime) -> list[tuple[str, str, 
             more = sum(len(each.clusters) for _, each in rest)
             lines.append((f"{more:,}", gate, f"{len(rest):,} more reasons like these"))
     return lines
-
-
-def _without(message: str, cluster: str) -> str:
-    """What a gate says, whatever the cluster."""
-    return message.replace(cluster, "<cluster>")
 
 
 def few(names: Sequence[str]) -> str:

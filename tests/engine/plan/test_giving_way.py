@@ -214,7 +214,9 @@ def test_what_was_blocked_waits_for_the_others_and_says_so() -> None:
     hand.edit("r", gates=())
     assert hand.go() == []
     assert hand.gates("r") == ["required-option"]
-    assert hand.step("r").reasons[0].message == "1.1.0 was blocked on r when a newer change came"
+    blocked = hand.step("r").reasons[0]
+    assert blocked.message == "1.1.0 was blocked on r when a newer change came"
+    assert blocked.do == "wait until q is done: then the newer change takes its place"
     hand.healthy("q")
     assert hand.go() == ["s"], "not r, whose turn it is"
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
+from fleetform.app.answering.anywhere import on_its_cluster
 from fleetform.app.answering.waits import shown_state, trouble_of
 from fleetform.engine.plan.records import OwnerPlan, Step
 from fleetform.engine.plan.rollouts import Rollout
@@ -28,12 +30,25 @@ class _Cause(NamedTuple):
     until: datetime | None
 
 
+class _Message(NamedTuple):
+    """What is said of one cluster, and the same as it reads on any."""
+
+    here: str
+    anywhere: str
+
+
+def _as_one(messages: Sequence[_Message]) -> str:
+    """What is said of one cluster, or of several in the same words, stays as it is."""
+    here = {each.here for each in messages}
+    return messages[0].here if len(here) == 1 else told_as_one(each.anywhere for each in messages)
+
+
 def rollout_causes(owner: OwnerPlan, rollout: Rollout, known: KnownState, at: datetime) -> list[RolloutCause]:
     """Of the clusters that a rollout has not brought to its end, and of those that it went back from.
 
     at is when that was planned.
     """
-    found: dict[_Cause, dict[str, str]] = defaultdict(dict)
+    found: dict[_Cause, dict[str, _Message]] = defaultdict(dict)
     troubles: dict[_Cause, ReportedTrouble] = {}
     for step in owner.steps:
         if _belongs(step, rollout):
@@ -58,7 +73,7 @@ def rollout_causes(owner: OwnerPlan, rollout: Rollout, known: KnownState, at: da
             RolloutCause(
                 state=cause.state,
                 gate=cause.gate,
-                message=told_as_one(messages[each] for each in sorted(messages)),
+                message=_as_one([messages[each] for each in sorted(messages)]),
                 until=until,
                 clusters=len(messages),
                 names=names,
@@ -79,29 +94,28 @@ def _belongs(step: Step, rollout: Rollout) -> bool:
     return rollout.is_open and rollout.started is None and step.state != "UpToDate"
 
 
-def _in_the_way(step: Step, trouble: ReportedTrouble) -> tuple[str, _Cause]:
-    message = _anywhere(step, f"{_SAID[trouble.of]}{trouble.message}")
-    return message, _Cause(shown_state(step), None, alike(message), None)
+def _in_the_way(step: Step, trouble: ReportedTrouble) -> tuple[_Message, _Cause]:
+    message = _said(step, f"{_SAID[trouble.of]}{trouble.message}")
+    return message, _Cause(shown_state(step), None, alike(message.anywhere), None)
 
 
-def _cause(step: Step, is_troubled: bool, at: datetime) -> tuple[str, _Cause | None]:
+def _cause(step: Step, is_troubled: bool, at: datetime) -> tuple[_Message, _Cause | None]:
     """What a cluster failed with or waits for, and what it is told under: failures that are alike are told as one."""
     reason = step.reasons[0] if step.reasons else None
     if step.progress.failure:
         # What nothing holds any more is tried again now, and is not over.
         until = reason.until if reason is not None else at if step.action == "start" else None
-        message = _anywhere(step, step.progress.failure)
-        return message, _Cause("Failed", None, alike(message), until)
+        message = _said(step, step.progress.failure)
+        return message, _Cause("Failed", None, alike(message.anywhere), until)
     state = shown_state(step)
     if state == "UpToDate" or is_troubled:
-        return "", None
+        return _Message("", ""), None
     if reason is None:
-        message = "is being changed" if state == "InFlight" else "starts now"
-        return message, _Cause(state, None, message, None)
-    message = _anywhere(step, reason.message)
-    return message, _Cause(state, reason.gate, message, reason.until)
+        text = "is being changed" if state == "InFlight" else "starts now"
+        return _Message(text, text), _Cause(state, None, text, None)
+    message = _said(step, reason.message)
+    return message, _Cause(state, reason.gate, message.anywhere, reason.until)
 
 
-def _anywhere(step: Step, message: str) -> str:
-    """A message as it reads on every cluster."""
-    return message.replace(step.key[1], "<cluster>")
+def _said(step: Step, message: str) -> _Message:
+    return _Message(message, on_its_cluster(message, step.key[1]))

@@ -97,8 +97,7 @@ def cause_text(cause: RolloutCause, now: datetime) -> str:
     until = "" if due is None else f", {word} {clock_text(due, now) if due > now else 'now'}"
     more = f" and {cause.clusters - _NAMED:,} more" if cause.clusters > _NAMED else ""
     tried = tried_text(cause.trouble, now) if cause.trouble is not None else ""
-    message = cause.message.replace("<cluster>", cause.names[0]) if len(cause.names) == 1 else cause.message
-    return f"{gate}{message}{until}{tried}  ({', '.join(cause.names[:_NAMED])}{more})"
+    return f"{gate}{cause.message}{until}{tried}  ({', '.join(cause.names[:_NAMED])}{more})"
 
 
 def progress_text(item: RolloutAnswer) -> str:

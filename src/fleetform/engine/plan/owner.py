@@ -21,6 +21,7 @@ from fleetform.engine.plan.starts import steps_of
 from fleetform.engine.plan.verdicts import BLOCKING
 from fleetform.engine.plan.view import Pass, StageView, View
 
+_AT_WORK = (BUSY, APPLYING, RETRYING, SOAKING)
 # What a plugin waits for that must be read on its cluster is read for the newer change, and no longer for this one.
 _STUCK = BLOCKING | {"downstream"}
 
@@ -123,6 +124,8 @@ def _count_in(view: View, members: list[Member]) -> None:
         standing = member.standing
         tally = tallies[member.position] if member.position >= 0 else view.loose
         tally.counts[standing] += 1
+        if standing in _AT_WORK:
+            view.under_way.append(member.candidate.key[1])
         if standing is FAILED or standing is TIMED_OUT:
             tally.final_failures += is_given_up(view, member)
         elif member.soaked_at is not None and (tally.soaked_at is None or member.soaked_at > tally.soaked_at):
@@ -197,7 +200,7 @@ def _is_stuck(view: View, rollout: Rollout, steps: list[Step]) -> bool:
         if step.action == "start" or step.state == "InFlight":
             return False
     tallies = [*(stage.tally for stage in view.stages), view.loose]
-    if any(tally.of(BUSY, APPLYING, RETRYING, SOAKING) for tally in tallies):
+    if any(tally.of(*_AT_WORK) for tally in tallies):
         return False
     waiting = [step for step in steps if step.action in ("wait", "block") and not _only_queues(step)]
     current = next((stage for stage in view.stages if stage.done is None), None)

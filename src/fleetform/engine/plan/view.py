@@ -75,7 +75,7 @@ class View:
     """One owner's rollout at one instant.
 
     loose are members that are in no stage. look is when something under way is due; joins: a cluster is new to the
-    rollout. verdicts keeps what plugins have in common.
+    rollout. verdicts keeps what plugins have in common; under_way are the clusters that it works on, or that soak.
     """
 
     now: datetime
@@ -92,6 +92,7 @@ class View:
     look: datetime | None = None
     joins: bool = False
     verdicts: Verdicts = field(default_factory=Verdicts)
+    under_way: list[str] = field(default_factory=list)
 
     @property
     def forgives(self) -> bool:

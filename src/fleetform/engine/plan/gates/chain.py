@@ -61,7 +61,7 @@ def plugin_reasons(view: View, candidate: Candidate, progress: PluginState, targ
         return calendar_reasons(view, candidate, progress.admitted is None)
     wanted = is_wanted(candidate, target)
     found: list[Reason | None] = [*validity(candidate, view.now)] if wanted else []
-    found += [None if wanted else remembered_block(candidate, progress, target)]
+    found += [None if wanted else remembered_block(candidate, progress, target, view.under_way)]
     found += [render_failed(candidate, progress, target)]
     found += [gate(view, candidate) for gate in CLUSTER_GATES]
     found += [notice(view, candidate, progress) if wanted else None]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from fleetform.engine.plan.records import Candidate, Reason
 from fleetform.model.results.advice import Advice
 from fleetform.model.state import Deployed, PluginState
 from fleetform.syntax.hashing import as_written
+
+_MOST_NAMED = 3
 
 
 def validity(candidate: Candidate, now: datetime) -> tuple[Reason, ...]:
@@ -35,13 +38,24 @@ def block_of(candidate: Candidate, target: Deployed, now: datetime) -> str:
     return found[0].gate if found else ""
 
 
-def remembered_block(candidate: Candidate, progress: PluginState, target: str | None) -> Reason | None:
-    """What kept a plugin from the target of its rollout when that was last wanted: something newer is by now (B8)."""
+def remembered_block(
+    candidate: Candidate, progress: PluginState, target: str | None, under_way: Sequence[str]
+) -> Reason | None:
+    """What kept a plugin from the target of its rollout when that was last wanted: something newer is by now (B8).
+
+    under_way are the clusters on which that rollout is at work: they come first.
+    """
     place = progress.enrolment
     if place is None or not place.blocked or place.target.input_hash != target:
         return None
     message = f"{place.target.version} was blocked on {candidate.key[1]} when a newer change came"
-    return Reason(place.blocked, message, "wait: the newer change takes its place as soon as nothing else is left")
+    do = "wait: the newer change takes its place once no other cluster of its stage may still be changed"
+    if under_way:
+        named = ", ".join(under_way[:_MOST_NAMED])
+        more = f" and {len(under_way) - _MOST_NAMED:,} more" if len(under_way) > _MOST_NAMED else ""
+        be = "is" if len(under_way) == 1 else "are"
+        do = f"wait until {named}{more} {be} done: then the newer change takes its place"
+    return Reason(place.blocked, message, do)
 
 
 def render_failed(candidate: Candidate, progress: PluginState, target: str | None) -> Reason | None:
