@@ -12,6 +12,7 @@ from msgspec import structs
 
 from fleetform.app.findings import Findings, file_of
 from fleetform.app.reading.catalog_definitions import CatalogDefinitions, read_catalogs
+from fleetform.app.reading.earlier_versions import without_superfluous
 from fleetform.app.reading.kept_readings import KeptReadings
 from fleetform.app.reading.live_exports import set_apart
 from fleetform.app.reading.secret_values import SecretDigests
@@ -238,6 +239,7 @@ def read_fleet(
     found = read_catalogs(objects, catalogs, input_.locator)
     diagnostics += found.diagnostics
     objects += found.definitions
+    objects = without_superfluous(objects)
     snapshot = assemble(objects, at, state, diagnostics, before)
     before.finish(objects)
     snapshot = replace(snapshot, unreadable=_unreadable(input_.diagnostics, kept))

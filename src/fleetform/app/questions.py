@@ -92,6 +92,13 @@ def find_option(plugin: PluginDecision, text: str) -> OptionDecision:
             return by_form[form[:length]]
     names = list(plugin.options)
     ending = [name for name in names if name.rpartition(".")[2] == text]
-    hint = did_you_mean(text, ending or names, f"it has {first_of(names)}")
+    hint = did_you_mean(text, ending or names, f"it has {first_of(names)}" if names else _why_without_options(plugin))
     what = f"{plugin.target.definition} {plugin.version or ''}".strip()
     raise NotFoundError(f"{what} has no option {text}", hint)
+
+
+def _why_without_options(plugin: PluginDecision) -> str:
+    if plugin.target.revision is None and plugin.blocked_by:
+        first = plugin.blocked_by[0]
+        return "; ".join(filter(None, (first.message, first.do)))
+    return "it has no options"

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from fleetform.dialects.native.crds import plural_of
+from fleetform.dialects.native.revisions import as_definition
 from fleetform.model.kinds import API_VERSION
 from fleetform.operator.versioned import Versioned, versioned
 from fleetform.outside.errors import OutsideError
@@ -22,8 +23,6 @@ from fleetform.outside.kubernetes.errors import DeniedError
 from fleetform.outside.kubernetes.reflector import ObjectKey, Reflector
 from fleetform.outside.kubernetes.resources import Resource
 
-# On a definition that was made from its revision: it cannot be compared with one that somebody wrote.
-FROM_REVISION = "fleetform.dev/revision"
 _GROUP, _, _VERSION = API_VERSION.partition("/")
 _REVISIONS = Resource(_GROUP, _VERSION, plural_of("PluginDefinitionRevision"), "PluginDefinitionRevision")
 _DEFINITIONS = f"{plural_of('PluginDefinition')}.{_GROUP}"
@@ -83,18 +82,10 @@ class EarlierVersions:
 
 
 def _kept(manifest: dict[str, Any]) -> _Kept:
-    metadata, spec = manifest["metadata"], manifest["spec"]
-    version = str(spec.get("version", ""))
-    name = str(metadata["name"]).removesuffix(f"-{version}")
-    source = {key: each for key, each in (spec.get("source") or {}).items() if key != "digest"}
-    said = {"version": version, "options": spec.get("options") or [], **({"source": source} if source else {})}
-    annotations = {FROM_REVISION: str(spec.get("contentHash", ""))}
-    tree = {
-        "apiVersion": API_VERSION,
-        "kind": "PluginDefinition",
-        "metadata": {"name": name, "namespace": metadata["namespace"], "annotations": annotations},
-        "spec": said,
-    }
-    file = Versioned(f"{metadata['namespace']}/{_DEFINITIONS}/{name}", version)
+    metadata = manifest["metadata"]
+    tree = as_definition(manifest)
+    # When it came is no part of what it says.
+    tree["metadata"].pop("creationTimestamp", None)
+    file = Versioned(f"{metadata['namespace']}/{_DEFINITIONS}/{tree['metadata']['name']}", tree["spec"]["version"])
     key = ObjectKey(metadata["namespace"], metadata["name"])
     return _Kept(key, metadata["resourceVersion"], file, msgspec.json.encode(tree))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
+from typing import Any
 
 from msgspec import structs
 
 from fleetform.dialects.envelope import Reading, lacks_name, misfit_diagnostics, read_metadata
 from fleetform.dialects.injections import INJECTIONS, INJECTS
+from fleetform.dialects.native.revisions import as_definition
 from fleetform.dialects.native.spellings import Pair, Spelling, misplaced_bindings, written_at
 from fleetform.model.conventions import NATIVE
 from fleetform.model.kinds import API_VERSION, KINDS, PLATFORM_NAMESPACE, Kind
@@ -67,7 +69,12 @@ def read_native(tree: YamlMap, origin: Origin, organization: str) -> Reading:
     injects = (metadata.annotations or {}).get(INJECTS)
     if injects in INJECTIONS:
         conventions = structs.replace(NATIVE, injected=INJECTIONS[injects])
-    return Reading(Object(ref, metadata, spec, origin, moved=moved, conventions=conventions), tuple(diagnostics))
+    read = Object(ref, metadata, spec, origin, moved=moved, conventions=conventions)
+    also: tuple[Object[Any], ...] = ()
+    if kind.name == "PluginDefinitionRevision":
+        earlier = read_native(as_definition(tree), origin, organization).object
+        also = (earlier,) if earlier is not None else ()
+    return Reading(read, tuple(diagnostics), also)
 
 
 def _check_envelope(tree: YamlMap, origin: Origin, ref: Ref, name: str | None) -> list[Diagnostic]:

@@ -15,7 +15,7 @@ from fleetform.engine.check.variable_references import lint_option_defaults
 from fleetform.engine.configs.items import ADDON_TEMPLATE
 from fleetform.engine.versions.lifecycle import ANNOUNCED
 from fleetform.model.kinds import PLATFORM_NAMESPACE
-from fleetform.model.kinds.definition import MigrationStep, Option, PluginDefinitionSpec, Source
+from fleetform.model.kinds.definition import FROM_REVISION, MigrationStep, Option, PluginDefinitionSpec, Source
 from fleetform.model.objects import At, Object, Path
 from fleetform.model.results.decisions import Revision
 from fleetform.model.results.diagnostics import Diagnostic
@@ -81,7 +81,8 @@ def lint_revisions(revisions: list[Revision]) -> Iterator[Diagnostic]:
             report.error("bad-version", message, "raise one of them", "spec", "version")
         changes = after.object.spec.changes
         major = parse_version(after.version).major > parse_version(before.version).major
-        if major and (changes is None or changes.breaking is None):
+        is_whole = FROM_REVISION not in (after.object.metadata.annotations or {})
+        if major and is_whole and (changes is None or changes.breaking is None):
             message = (
                 f"{after.object.ref.name} {after.version} is a new major version and does not say whether it breaks"
             )

@@ -239,6 +239,10 @@ class PluginDefinitionSpec(Record, frozen=True):
     changes: Annotated[Changes | None, doc("This version against the one before.")] = None
 
 
+# On a definition that was made from its revision: not all that somebody wrote is known of it.
+FROM_REVISION = "fleetform.dev/revision"
+
+
 class PluginDefinitionRevisionSpec(Record, frozen=True):
     """An immutable snapshot of a definition, written by Fleetform."""
 

@@ -9,9 +9,9 @@ from typing import Any
 from fleetform.engine.index.index import Index
 from fleetform.engine.layers.revisions import revision_of
 from fleetform.engine.versions.compatibility import compare_definitions
+from fleetform.model.kinds.definition import FROM_REVISION
 from fleetform.model.objects import Object
 from fleetform.model.results.diagnostics import Diagnostic
-from fleetform.operator.revisions import FROM_REVISION
 from fleetform.syntax.versions import VersionError
 
 

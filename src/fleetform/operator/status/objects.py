@@ -14,6 +14,7 @@ from fleetform.app.listing.list_objects import list_catalogs
 from fleetform.app.listing.list_overrides import OverrideReport, override_reports
 from fleetform.app.listing.list_revisions import list_revisions
 from fleetform.app.scope import Scope
+from fleetform.dialects.native.revisions import DEFINITION
 from fleetform.model.answers.findings import Finding
 from fleetform.model.answers.listed_objects import ListedCatalog, ListedRevision
 from fleetform.model.kinds import KINDS
@@ -37,7 +38,6 @@ from fleetform.syntax.times import time_text
 
 _EVERYTHING = Scope(None)
 _MOST_FINDINGS = 5
-DEFINITION = "fleetform.dev/definition"
 
 
 class Validity:
