@@ -6,10 +6,12 @@ Counts are by organization and by preset, gate or reason. None is by cluster or 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from fleetform.engine.plan.records import OwnerPlan, Plan, Step
+from fleetform.model.results.decisions import PluginKey
 from fleetform.model.state import UNKNOWN
 
 
@@ -30,10 +32,11 @@ class Numbers:
     waiting_since: dict[str, datetime] = field(default_factory=dict)
 
 
-def numbers(found: Plan) -> Numbers:
+def numbers(found: Plan, unrendered: Collection[PluginKey] = ()) -> Numbers:
+    """unrendered are starts of the plan that were not made, since something to render them is not there for now."""
     counted = Numbers()
     for owner in found.owners:
-        _count_owner(counted, found, owner)
+        _count_owner(counted, found, owner, unrendered)
     owners = {each.key: each.owner for each in found.world.removals}
     for step in found.removals:
         if step.action in ("wait", "block", "delete"):
@@ -41,7 +44,7 @@ def numbers(found: Plan) -> Numbers:
     return counted
 
 
-def _count_owner(counted: Numbers, found: Plan, owner: OwnerPlan) -> None:
+def _count_owner(counted: Numbers, found: Plan, owner: OwnerPlan, unrendered: Collection[PluginKey]) -> None:
     organization, preset = owner.change.owner.organization, owner.change.owner.name
     key = (organization, preset)
     # Zeros are told, too: a rule that compares with a number that is not there never fires, and never clears.
@@ -57,7 +60,7 @@ def _count_owner(counted: Numbers, found: Plan, owner: OwnerPlan) -> None:
             versions.add(admitted.version)
         if step.state != "UpToDate":
             behind = True
-            _count_step(counted, organization, preset, step)
+            _count_step(counted, organization, preset, step, step.key in unrendered)
     counted.versions[key] = len(versions)
     rollout = owner.rollout
     if behind and rollout is not None and rollout.is_open:
@@ -65,9 +68,11 @@ def _count_owner(counted: Numbers, found: Plan, owner: OwnerPlan) -> None:
         counted.waiting_since[organization] = min(before, rollout.created) if before is not None else rollout.created
 
 
-def _count_step(counted: Numbers, organization: str, preset: str, step: Step) -> None:
+def _count_step(counted: Numbers, organization: str, preset: str, step: Step, is_unrendered: bool = False) -> None:
     """A plugin is pending for one reason, the first that holds it or else its state, and waits for every gate."""
     gates = dict.fromkeys(reason.gate for reason in step.reasons)
+    if is_unrendered and step.action in ("start", "rollback"):
+        gates["render"] = None
     reason = next(iter(gates), step.state)
     counted.pending[organization, preset, reason] += 1
     for gate in gates:

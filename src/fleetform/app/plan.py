@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from fleetform.app.answering.changed_objects import changed_objects
 from fleetform.app.answering.references import reported
-from fleetform.app.answering.waits import Waits
+from fleetform.app.answering.waits import Waits, is_unrendered
 from fleetform.app.consents import consent_findings
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope
@@ -97,14 +97,18 @@ def _stage(
 ) -> PlannedStage:
     return PlannedStage(
         name=count.name,
-        start=sorted(each.key[1] for each in steps if each.action in _STARTS),
-        waiting=[items[each.key] for each in steps if each.key in items and each.action not in _STARTS],
+        start=sorted(each.key[1] for each in steps if _starts(each, items)),
+        waiting=[items[each.key] for each in steps if each.key in items and not _starts(each, items)],
         done=sorted(each.key[1] for each in steps if each.state == "UpToDate"),
         budget=FailureBudget(max=count.budget, used=count.failed),
         clusters=stage_clusters(count, sum(each.action in _STARTS for each in steps)),
         approvals=consent,
         soak_until=time_text(count.soaked_at) if count.soaked_at is not None else None,
     )
+
+
+def _starts(step: Step, items: Mapping[tuple[str, str, str], WhyItem]) -> bool:
+    return step.action in _STARTS and not is_unrendered(items[step.key].trouble)
 
 
 def stage_clusters(count: StageCount, starting: int) -> StageClusters:
@@ -127,8 +131,8 @@ def _settled_failures(count: StageCount) -> int:
 
 def _beside(steps: list[Step], items: dict[tuple[str, str, str], WhyItem]) -> PlannedStage:
     """What no stage of a rollout holds: clusters that join, changes that are not staged, those without a stage."""
-    starts = [each for each in steps if each.action in _STARTS]
-    others = [each for each in steps if each.action not in _STARTS]
+    starts = [each for each in steps if _starts(each, items)]
+    others = [each for each in steps if not _starts(each, items)]
     return PlannedStage(
         name="",
         start=sorted(each.key[1] for each in starts),
@@ -137,11 +141,11 @@ def _beside(steps: list[Step], items: dict[tuple[str, str, str], WhyItem]) -> Pl
         budget=FailureBudget(max=0, used=0),
         clusters=StageClusters(
             total=len(steps),
-            updated=sum(each.state == "InFlight" for each in others),
+            updated=sum(items[each.key].state == "InFlight" for each in others),
             healthy=0,
             failed=sum(each.state == "Failed" for each in others),
             unreachable=sum(each.state == "Unreachable" for each in others),
-            waiting=sum(each.action in ("wait", "block") for each in others),
+            waiting=sum(each.action in ("wait", "block", *_STARTS) for each in others),
         ),
         approvals=None,
         soak_until=None,

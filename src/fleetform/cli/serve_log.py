@@ -56,7 +56,7 @@ class ServeLog:
             self._accepted(report.at, report.accepted)
         elif before is not None and report.refusal is None:
             self._line(report.at, "info", f"the {self._input} are as they were last accepted again", event="Accepted")
-        for each in _folded(report.events):
+        for each in _folded([each for each in report.events if each.event != "NotRendered"]):
             self._happened(report.at, each)
         self._unrendered(report)
         self._heard(report)

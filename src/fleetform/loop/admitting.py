@@ -32,7 +32,7 @@ from fleetform.loop.sealing import sealed
 from fleetform.model.objects import AnyObject, Ref
 from fleetform.model.results.decisions import PluginDecision, PluginKey
 from fleetform.model.snapshot import VersionKey
-from fleetform.model.state import UNKNOWN, Deployed, PluginState
+from fleetform.model.state import UNKNOWN, Deployed, PluginState, Trouble
 from fleetform.ports.observing import CheckedObject
 from fleetform.ports.rendering import Renders
 from fleetform.ports.state import KnownState, KnownVersion, Rejection
@@ -65,20 +65,21 @@ def render_targets(
     plugins are applied to their clusters themselves: secrets are filled in there."""
     found = Rendering()
     wanted: dict[str, tuple[Fleet, PluginDecision]] = {}
-    asked: dict[str, PluginKey] = {}
+    asked: dict[str, list[PluginKey]] = {}
     for key, target in targets:
         hash_ = target.input_hash or ""
+        asked.setdefault(hash_, []).append(key)
         if hash_ in image.states or hash_ in wanted or hash_ in found.failed:
             continue
         decision = _decision(fleet, key, target) or _on_other_side(fleet, key, target, changes)
         if decision is None:
             found.failed[hash_] = "what it was made of is gone from the files, and its bytes were not stored"
         else:
-            wanted[hash_], asked[hash_] = decision, key
+            wanted[hash_] = decision
     sources = _Sources(renders, image, extras)
     for hash_, side, result in _rendered(wanted, renders, straight):
         if result.unavailable:
-            found.unavailable[asked[hash_]] = _reason(result)
+            found.unavailable.update(dict.fromkeys(asked[hash_], _reason(result)))
         elif result.blocked:
             found.failed[hash_] = _reason(result)
         else:
@@ -190,6 +191,23 @@ def _states(
             states[key] = structs.replace(states.get(key, image.plugin(key)), render_failed=hash_)
             extras.events.append(_render_failed(key, hash_, rendering.failed[hash_], now))
     return states
+
+
+def with_unrendered(
+    image: Image, found: Plan, unavailable: Mapping[PluginKey, str], now: datetime, extras: Extras
+) -> Image:
+    """The image with the starts that could not be rendered for now, each since when, and what of that is new."""
+    still: dict[PluginKey, Trouble] = {}
+    for step in found.starts:
+        message = unavailable.get(step.key)
+        if message is None or step.action not in ("start", "rollback"):
+            continue
+        known = image.unrendered.get(step.key)
+        if known is None or known.message != message:
+            known = Trouble("render", message, known.since if known is not None else now)
+            extras.events.append(Event(now, *step.key, event="NotRendered", reason=message))
+        still[step.key] = known
+    return replace(image, unrendered=still) if still != image.unrendered else image
 
 
 def _change_id(step: Step, owner: OwnerPlan, image: Image) -> str:

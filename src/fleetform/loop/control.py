@@ -17,7 +17,7 @@ from fleetform.engine.plan.records import Plan
 from fleetform.engine.plan.windows.calendar import Almanac
 from fleetform.engine.world.changes import OwnerChanges
 from fleetform.loop.accepting import AcceptedChange, Refusal
-from fleetform.loop.admitting import admit, places_of_joiners, render_targets
+from fleetform.loop.admitting import admit, places_of_joiners, render_targets, with_unrendered
 from fleetform.loop.asking import Reply, RolloutRequest, answered_before, carry_out, deed_of, to_remember
 from fleetform.loop.caring import Care, Caretaker
 from fleetform.loop.deciding import with_placements
@@ -252,6 +252,7 @@ class Control:
                 rendering.failed[target.input_hash] = _NO_DESTINATION
         image = admit(with_placements(self.image, fleet), found, changes, rendering, now, extras)
         image = image.with_plugins(dict.fromkeys(changes.forgotten if found.world.complete else ()))
+        image = with_unrendered(image, found, rendering.unavailable, now, extras)
         going = gone(image, found.world.removals, found.removals)
         image = announced(image, [key for key, _ in reachable], destinations, going)
         extras.messages += self._standing.telling.of_plan(fleet, found, now)

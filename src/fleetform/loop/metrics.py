@@ -152,7 +152,7 @@ class Metrics(Collector):
             return None
         with self._lock:
             if self._counted is None or self._counted[0] is not plan:
-                self._counted = (plan, numbers(plan))
+                self._counted = (plan, numbers(plan, report.unavailable))
             return self._counted[1]
 
 

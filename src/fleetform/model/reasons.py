@@ -99,7 +99,7 @@ DIAGNOSTICS: dict[str, str] = {
 TIMING_GATES = frozenset(
     {
         "stage", "concurrency", "wait", "soak", "window", "freeze", "notice", "approval", "budget", "queue",
-        "in-flight", "dependency", "veto", "suspended", "unreachable", "downstream", "deletes",
+        "in-flight", "dependency", "veto", "suspended", "unreachable", "downstream", "deletes", "render",
     }
 )  # fmt: skip
 VALIDITY_GATES = frozenset(

@@ -101,10 +101,10 @@ class Trouble(Struct, frozen=True, gc=False, rename="camel", omit_defaults=True)
     from telling how it is doing there: since when, and what to do.
 
     where is the destination. tries counts those that failed in a row, and retry_at is when the next is made; nothing is
-    tried about health: it is looked at again and again.
+    tried about health: it is looked at again and again. So is what a render needs and what is not there for now.
     """
 
-    of: Literal["delivery", "removal", "health"]
+    of: Literal["render", "delivery", "removal", "health"]
     message: str
     since: datetime
     hint: str = ""

@@ -53,8 +53,9 @@ class KnownState:
     stamps are times of creation, as they are written; plugins is what is known of each plugin, by cluster and name;
     placements are the clusters that a placement had chosen; rollouts is what is stored about those; kept are objects as
     they were, by identity and hash. The rest is for those who ask alone: troubles are what keeps plugins from arriving
-    or from being judged, altered the input hashes that would be rendered otherwise by now (R2-38). secret_key tells
-    secrets apart without telling them (B18); it is never exported.
+    or from being judged, unrendered what keeps starts from being rendered for now, altered the input hashes that would
+    be rendered otherwise by now (R2-38). secret_key tells secrets apart without telling them (B18); it is never
+    exported.
     """
 
     stamps: Mapping[Ref, str] = field(default_factory=dict)
@@ -65,6 +66,7 @@ class KnownState:
     rollouts: Stored = NOTHING_STORED
     kept: Mapping[tuple[str, str], KeptDocument] = field(default_factory=dict)
     troubles: Mapping[PluginKey, Trouble] = field(default_factory=dict)
+    unrendered: Mapping[PluginKey, Trouble] = field(default_factory=dict)
     altered: frozenset[str] = frozenset()
     secret_key: str = ""
 

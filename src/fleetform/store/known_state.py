@@ -38,7 +38,7 @@ from fleetform.ports.store import Changes, Delete, Put, Record, StoreReader, plu
 
 PLUGIN_STATE = "PluginState"
 # What a control plane stores beside: of these only what is amiss is for those who ask.
-DELIVERY, STATE = "Delivery", "AdmittedState"
+DELIVERY, STATE, UNRENDERED = "Delivery", "AdmittedState", "Unrendered"
 
 
 class _Section(NamedTuple):
@@ -123,6 +123,7 @@ class _State(Struct, rename="camel"):
 
 _plugin = msgspec.json.Decoder(PluginDocument)
 _delivery, _state = msgspec.json.Decoder(_Delivery), msgspec.json.Decoder(_State)
+_trouble = msgspec.json.Decoder(Trouble)
 _kept = msgspec.json.Decoder(KeptDocument)
 
 
@@ -136,7 +137,13 @@ def read_with_troubles(store: StoreReader, name: str, version: int | None = None
     known = read_known_state(store, name, version)
     deliveries = store.list(DELIVERY, version=version).records
     states = store.list(STATE, version=version).records
-    return replace(known, troubles=_with_troubles({}, deliveries, ()), altered=_with_altered(frozenset(), states, ()))
+    unrendered = store.list(UNRENDERED, version=version).records
+    return replace(
+        known,
+        troubles=_with_troubles({}, deliveries, ()),
+        unrendered=_with_unrendered({}, unrendered, ()),
+        altered=_with_altered(frozenset(), states, ()),
+    )
 
 
 def _with_troubles(
@@ -154,10 +161,27 @@ def _with_troubles(
     return found
 
 
+def _with_unrendered(
+    before: Mapping[PluginKey, Trouble], now: Iterable[Record], gone: Iterable[Ref]
+) -> Mapping[PluginKey, Trouble]:
+    found = {**before, **{plugin_key(each.ref): _trouble.decode(each.body) for each in now}}
+    for ref in gone:
+        found.pop(plugin_key(ref), None)
+    return found
+
+
 def _with_altered(before: frozenset[str], now: Iterable[Record], gone: Iterable[Ref]) -> frozenset[str]:
     changed = {record.ref.name: bool(_state.decode(record.body).changed) for record in now}
     changed |= {ref.name: False for ref in gone}
     return (before - changed.keys()) | {hash_ for hash_, is_another in changed.items() if is_another}
+
+
+# What is amiss: the kind of the records, the field, and how it follows them.
+_AMISS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
+    (DELIVERY, "troubles", _with_troubles),
+    (UNRENDERED, "unrendered", _with_unrendered),
+    (STATE, "altered", _with_altered),
+)
 
 
 def followed(before: KnownState, changes: Changes, store: StoreReader, name: str) -> KnownState:
@@ -179,7 +203,7 @@ def followed(before: KnownState, changes: Changes, store: StoreReader, name: str
         documents = [_plugin.decode(each.body) for each in plugins]
         now = known_state(StateDocument(stamps=[], plugins=documents), name).plugins
         known["plugins"] = _with_plugins(before.plugins, now, gone)
-    for kind, field, changed in ((DELIVERY, "troubles", _with_troubles), (STATE, "altered", _with_altered)):
+    for kind, field, changed in _AMISS:
         records = [each for each in changes.records if each.ref.kind == kind]
         lost = [ref for ref, _ in changes.removed if ref.kind == kind]
         if records or lost:

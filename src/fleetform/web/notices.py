@@ -15,14 +15,14 @@ from fleetform.model.answers.access import ChangedObject, ChangeNotice
 from fleetform.model.answers.notifications import Notification
 from fleetform.model.objects import Ref
 from fleetform.ports.store import ExpiredError, StoreReader, plugin_key
-from fleetform.store.known_state import DELIVERY, PLUGIN_STATE
+from fleetform.store.known_state import DELIVERY, PLUGIN_STATE, UNRENDERED
 
 # So many steps are kept for those who have just missed them; who missed more asks the store.
 _KEPT = 256
 _MOST_NAMED = 500
 _PAGE = 10
 _notification = msgspec.json.Decoder(Notification)
-_ON_CLUSTERS = frozenset({PLUGIN_STATE, DELIVERY})
+_ON_CLUSTERS = frozenset({PLUGIN_STATE, DELIVERY, UNRENDERED})
 
 
 class _OfRollout(Struct, frozen=True):

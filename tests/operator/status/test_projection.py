@@ -13,6 +13,7 @@ from msgspec.json import encode
 
 from fleetform.model.kinds.status import MOST_NAMED, PluginPresetStatus, PluginStatus, RolloutStatus, State, Status
 from fleetform.model.objects import Ref
+from fleetform.model.results.rendering import RenderFailure
 from fleetform.operator.status.comparing import Request, requests
 from fleetform.operator.status.conditions import OURS
 from fleetform.operator.status.passes import Pass
@@ -383,3 +384,28 @@ def test_every_condition_is_documented(root: Path) -> None:
     page = (root / "docs" / "reference" / "status.md").read_text(encoding="utf-8")
     assert [each for each in sorted(OURS) if f"`{each}`" not in page] == []
     assert [each for each in get_args(State) if f"`{each}`" not in page] == []
+
+
+def test_a_source_that_is_not_there_is_told_wherever_people_look() -> None:
+    refused = "https://charts.example.com refuses connections"
+    shown = Shown()
+    shown.plane.renders.failing["1.1.0"] = RenderFailure(refused, "", unavailable=True)
+    upgrade(shown)
+    shown.settle(minutes=5)
+    status = shown.plugin("web-eu-1")
+    assert (status.state, status.waits_for) == ("Waiting", "render")
+    assert [each.message for each in status.waiting] == [refused]
+    told = {each.type: each for each in status.conditions}
+    assert (told["UpToDate"].reason, told["UpToDate"].message) == ("Render", refused)
+    assert told["NotRendered"].status == "True"
+    (rollout,) = [
+        each.status
+        for ref, each in shown.projection.wanted.items()
+        if ref.kind == "Rollout" and isinstance(each.status, RolloutStatus) and each.status.ended is None
+    ]
+    assert isinstance(rollout, RolloutStatus)
+    assert rollout.waits_for == "render"
+    assert [each.message for each in rollout.notable] == [f"cannot be rendered yet: {refused}"]
+    shown.plane.renders.failing.clear()
+    shown.settle(minutes=5)
+    assert "NotRendered" not in conditions(shown.plugin("web-eu-1"))

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from fleetform.app.answering.anywhere import on_its_cluster
-from fleetform.app.answering.waits import shown_state, trouble_of
+from fleetform.app.answering.waits import is_unrendered, shown_state, trouble_of
 from fleetform.engine.plan.records import OwnerPlan, Step
 from fleetform.engine.plan.rollouts import Rollout
 from fleetform.model.answers.planning import PluginPhase, ReportedTrouble, RolloutCause
@@ -20,7 +20,12 @@ from fleetform.syntax.times import time_text
 _MOST_CAUSES, _MOST_NAMES, _MOST_NAMED = 20, 20, 100
 # What a person must look at comes first.
 _ORDER: tuple[PluginPhase, ...] = ("Failed", "Blocked", "Unreachable", "InFlight", "Paused", "Waiting", "UpToDate")
-_SAID = {"delivery": "cannot be delivered: ", "removal": "files cannot be removed: ", "health": ""}
+_SAID = {
+    "delivery": "cannot be delivered: ",
+    "removal": "files cannot be removed: ",
+    "health": "",
+    "render": "cannot be rendered yet: ",
+}
 
 
 class _Cause(NamedTuple):
@@ -96,7 +101,8 @@ def _belongs(step: Step, rollout: Rollout) -> bool:
 
 def _in_the_way(step: Step, trouble: ReportedTrouble) -> tuple[_Message, _Cause]:
     message = _said(step, f"{_SAID[trouble.of]}{trouble.message}")
-    return message, _Cause(shown_state(step), None, alike(message.anywhere), None)
+    gate = "render" if is_unrendered(trouble) else None
+    return message, _Cause(shown_state(step), gate, alike(message.anywhere), None)
 
 
 def _cause(step: Step, is_troubled: bool, at: datetime) -> tuple[_Message, _Cause | None]:

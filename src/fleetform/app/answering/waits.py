@@ -43,6 +43,7 @@ _ONCE = {
     "rejected": "it is changed or tried again",
 }
 _MENDED = "what blocks it is fixed"
+_UNRENDERED = "waiting, starts once what it is made of can be rendered"
 _ALREADY_SAID = ("", "it failed", "it took too long")
 
 
@@ -124,7 +125,8 @@ class Waits:
     # ---- In one sentence
 
     def _summary(self, step: Step, earliest: Earliest, unknown: bool, removal: Removal | None) -> str:
-        told = self._told(step, earliest, removal) + trouble_text(trouble_of(step, self._fleet.state))
+        trouble = trouble_of(step, self._fleet.state)
+        told = _UNRENDERED if is_unrendered(trouble) else self._told(step, earliest, removal) + trouble_text(trouble)
         if unknown:
             told += "; whether it already is what is wanted is not known here: its input hash is not"
         return told
@@ -248,10 +250,18 @@ class Waits:
 
 def trouble_of(step: Step, known: KnownState) -> ReportedTrouble | None:
     """What keeps a plugin from arriving or from being judged, unless what was under way is over."""
+    unrendered = known.unrendered.get(step.key) if step.action in ("start", "rollback") else None
+    if unrendered is not None:
+        return reported_trouble(unrendered)
     found = known.troubles.get(step.key)
     if found is None or (found.of == "health" and step.state != "InFlight"):
         return None
     return reported_trouble(found)
+
+
+def is_unrendered(trouble: ReportedTrouble | None) -> bool:
+    """Whether a start is not made, since something to render it is not there for now."""
+    return trouble is not None and trouble.of == "render"
 
 
 def consent_needed(rollout: Rollout, stage: StageCount) -> ConsentNeeded:
@@ -285,8 +295,8 @@ def reported_trouble(trouble: Trouble) -> ReportedTrouble:
 
 def trouble_text(trouble: ReportedTrouble | None) -> str:
     """That there is something in the way, in a word: what it is stands beside."""
-    said = {"delivery": "; it cannot be delivered", "removal": "; its files cannot be removed", "health": ""}
-    return said[trouble.of] if trouble is not None else ""
+    said = {"delivery": "; it cannot be delivered", "removal": "; its files cannot be removed"}
+    return said.get(trouble.of, "") if trouble is not None else ""
 
 
 def drift_text(files: Sequence[str]) -> str:

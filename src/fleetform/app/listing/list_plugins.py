@@ -49,6 +49,7 @@ _RENDER_CHANGED = Condition(
     message="the same input would be rendered differently now; what was admitted stays until a change is rolled out",
 )
 _TROUBLES = {
+    "render": ("NotRendered", "RenderUnavailable"),
     "delivery": ("NotDelivered", "DeliveryFailed"),
     "removal": ("NotRemoved", "RemovalFailed"),
     "health": ("HealthUnknown", "CannotBeJudged"),
@@ -220,10 +221,13 @@ def amiss(plugin: PluginDecision, known: KnownState) -> list[Condition]:
         found.append(Condition(type="Drifted", status="True", reason="FilesChanged", message=message))
     if state.admitted is not None and state.admitted.input_hash in known.altered:
         found.append(_RENDER_CHANGED)
-    if trouble is not None and (trouble.of != "health" or state.in_flight):
-        type_, reason = _TROUBLES[trouble.of]
-        message = trouble.message + (f"; {trouble.hint}" if trouble.hint else "")
-        found.append(Condition(type=type_, status="True", reason=reason, message=message))
+    in_the_way = [known.unrendered.get(plugin.key)]
+    in_the_way += [trouble] if trouble is not None and (trouble.of != "health" or state.in_flight) else []
+    for each in in_the_way:
+        if each is not None:
+            type_, reason = _TROUBLES[each.of]
+            message = each.message + (f"; {each.hint}" if each.hint else "")
+            found.append(Condition(type=type_, status="True", reason=reason, message=message))
     return found
 
 

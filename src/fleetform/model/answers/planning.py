@@ -44,12 +44,13 @@ class ConsentNeeded(AnswerRecord, frozen=True, kw_only=True):
 
 
 class ReportedTrouble(AnswerRecord, frozen=True, kw_only=True):
-    """What keeps a plugin from arriving, its files from going away, or anybody from telling how it is doing.
+    """What keeps a plugin from starting or arriving, its files from going away, or anybody from telling how it does.
 
-    tries failed in a row, and nextTry is when the next is made; health is looked at again and again.
+    render: a source or a tool is not there for now. tries failed in a row, and nextTry is when the next is made; health
+    and sources are looked at again and again.
     """
 
-    of: Literal["delivery", "removal", "health"]
+    of: Literal["render", "delivery", "removal", "health"]
     message: str
     do: str
     where: str

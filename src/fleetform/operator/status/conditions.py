@@ -28,6 +28,7 @@ OURS = frozenset(
         "Reachable",
         "Complete",
         "RenderChanged",
+        "NotRendered",
         "NotDelivered",
         "NotRemoved",
         "HealthUnknown",

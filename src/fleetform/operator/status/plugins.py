@@ -56,7 +56,7 @@ class Told(NamedTuple):
 def plugin_status(told: Told, overrides: AppliedOverrides) -> PluginStatus:
     plugin, step, state = told.plugin, told.step, told.state
     stands = _state(told)
-    held = _held(plugin, step.reasons if step is not None else None)
+    held = [*_unrendered(told), *_held(plugin, step.reasons if step is not None else None)]
     blocked = [each for each in held if each.gate in VALIDITY_GATES]
     waiting = [each for each in held if each.gate not in VALIDITY_GATES]
     drift = [*state.drift[:_MOST_FILES]]
@@ -139,6 +139,13 @@ def _held(plugin: PluginDecision, reasons: Sequence[Reason] | None) -> list[Held
         return [_gate(each, plugin) for each in plugin.blocked_by]
     options: dict[tuple[str, Do], str] = {(each.gate, each.do): each.option for each in plugin.blocked_by}
     return [_reason(each, options.get((each.gate, each.do))) for each in reasons]
+
+
+def _unrendered(told: Told) -> Iterator[HeldBy]:
+    """That what its plan starts is not made yet, as something to render it is not there for now."""
+    message = next((each.message for each in told.amiss if each.type == "NotRendered"), None)
+    if message is not None and told.step is not None and told.step.action in ("start", "rollback"):
+        yield HeldBy(gate="render", message=message)
 
 
 def _gate(gate: Gate, plugin: PluginDecision) -> HeldBy:
