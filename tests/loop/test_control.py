@@ -15,6 +15,7 @@ from fleetform.app.rollout import Person, Rollouts
 from fleetform.app.scope import Scope, scope_of
 from fleetform.app.why import why
 from fleetform.loop.asking import RolloutRequest
+from fleetform.loop.records import Destination
 from fleetform.model.identity import Identity
 from fleetform.model.objects import Ref
 from fleetform.model.results.decisions import PluginKey
@@ -386,6 +387,21 @@ def test_a_cluster_that_leaves_keeps_what_is_retained_and_the_loop_lets_go_of_it
     upgraded(found)
     found.wait(hours=3)
     assert found.versions == {"eu-1": "1.1.0", "eu-2": "1.1.0", "us-1": "1.0.0"}
+
+
+@pytest.mark.rule("B22")
+def test_of_a_cluster_that_leaves_one_thing_is_told_what_was_applied_there_stays() -> None:
+    found = plane()
+    found.destination = lambda plugin: Destination("kubernetes", f"acme/{plugin.cluster.ref.name}")
+    found.restart()
+    found.wait(hours=3)
+    left(found, "us-1")
+    found.wait(hours=1)
+    assert set(found.versions) == {"eu-1", "eu-2", "us-1"}
+    told = [(each.event, each.reason) for each in found.store.events("acme", "us-1")]
+    assert told[0] == ("Retained", "us-1 left the fleet")
+    assert "Deleted" not in dict(told)
+    assert found.store.get(plugin_ref("PluginState", ("acme", "us-1", "web-us-1"))) is None
 
 
 @pytest.mark.rule("B23")

@@ -139,6 +139,7 @@ class Plane:
     clock: TurnedClock = field(default_factory=TurnedClock)
     renders: PlainRenders = field(default_factory=PlainRenders)
     targets: Targets = field(default_factory=Targets)
+    destination: Callable[[PluginDecision], Destination] = lambda plugin: FOLDER
     # What a new process has read so far.
     parses: Callable[[], tuple[DocumentCache, KeptReadings]] = lambda: (DocumentCache(), KeptReadings())
     # What people are told to do where it runs.
@@ -156,7 +157,7 @@ class Plane:
             return read_fleet(load_files(read, "the files", cache), at, state=known, kept_readings=readings)
 
         def destination_of(fleet: Fleet, plugin: PluginDecision) -> Destination:
-            return FOLDER
+            return self.destination(plugin)
 
         self.control = Control(
             Surroundings(

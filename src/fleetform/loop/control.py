@@ -272,6 +272,7 @@ class Control:
         before = image.deliveries
         keys = self._misplaced(fleet, image)
         predecessors = handed_over(unwanted)
+        left = {each.key for each in unwanted if each.cluster_left}
         logins, limits = Logins(fleet), found.world.limits_of
         image = self._deliveries.deliver(
             image,
@@ -283,6 +284,7 @@ class Control:
             extras,
             predecessors,
             stays,
+            left,
             lambda organization: limits(organization).patience,
         )
         image = corrected(image, before, now, extras)

@@ -78,13 +78,15 @@ class Deliveries:
         extras: Extras,
         predecessors: Mapping[PluginKey, PluginKey] | None = None,
         retained: Container[PluginKey] = (),
+        left: Container[PluginKey] = (),
         patience: Callable[[str], Patience] = lambda organization: Patience(),
     ) -> Image:
         """The image after what is due of some plugins was delivered; what failed is tried again later.
 
         removals are plugins that go, each with the one that has its place now, if there is one. login is what lets in
         to a destination, only to be compared. predecessors are plugins whose releases others have now (B23). retained
-        are those among the removals of which everything stays, and is nobody's from then on. patience is that of an
+        are those among the removals of which everything stays, and is nobody's from then on; left those on clusters
+        that left the fleet: of these nothing is deleted that was let go, or never was anywhere. patience is that of an
         organization.
         """
         image = self._with_secrets_that_came(image, patience, now)
@@ -96,13 +98,15 @@ class Deliveries:
         self._tried = {key: self._tried[key] for key in attempts.keys() & self._tried.keys()} | due
         records = dict(image.deliveries)
         deleted = [key for key in removals if key not in records]
+        stays = {key for key in deleted if key in left}
         answers = ClusterAnswers()
         deleted += self._bring(image, due, records, now, predecessors or {}, answers)
         self._clear(due, records, now, extras)
         deleted = [key for key in deleted if key not in records or not records[key].leaves]
         for key in deleted:
-            event = _ended(key, image.plugin(key), now, removals[key])
-            extras.events.append(structs.replace(event, event="Retained") if key in retained else event)
+            if key not in stays:
+                event = _ended(key, image.plugin(key), now, removals[key])
+                extras.events.append(structs.replace(event, event="Retained") if key in retained else event)
             records.pop(key, None)
         records.update(without_hope(image, due, records, answers, patience, now))
         image = with_refusals(image, due, records, now, extras)
@@ -283,7 +287,8 @@ def let_go(image: Image, removals: Iterable[Removal], clusters: Container[Ref], 
             and records.pop(removal.key, None) is not None
         ):
             event = _ended(removal.key, image.plugin(removal.key), now)
-            extras.events.append(structs.replace(event, event="Retained"))
+            why = f"{removal.key[1]} left the fleet" if left else ""
+            extras.events.append(structs.replace(event, event="Retained", reason=why))
     return replace(image, deliveries=records) if len(records) != len(image.deliveries) else image
 
 

@@ -382,7 +382,7 @@ def test_an_approval_of_deletions_is_no_foreign_one_though_its_preset_is_gone(wa
         (PRESET, "what PluginPreset web installed is removed with it: 3 plugins on eu-1, eu-2, us-1"),
         (PRESET + "  deletionPolicy: Retain\n", "PluginPreset web leaves behind what it installed: 3 plugins"),
         (DEFINITION, "3 plugins are of web, on eu-1, eu-2, us-1: what runs there stays as it is"),
-        (CLUSTERS.split("---")[0], "1 plugin on eu-1 leaves the fleet with it: web-eu-1"),
+        (CLUSTERS.split("---")[0], "1 plugin on eu-1 is no longer managed; what is installed on eu-1 stays: web-eu-1"),
         (GENERATED, "the preset web makes it again"),
     ],
 )

@@ -24,9 +24,7 @@ def deletion_warnings(fleet: Fleet, ref: Ref) -> Iterator[str]:
     elif ref.kind == "Cluster":
         here = fleet.decisions.clusters.get(ref)
         if here is not None and here.plugins:
-            leave = "leaves" if len(here.plugins) == 1 else "leave"
-            names = listed(list(here.plugins))
-            yield f"{_plugins(len(here.plugins))} on {ref.name} {leave} the fleet with it: {names}"
+            yield from _of_cluster(fleet, list(here.plugins.values()))
     elif ref.kind == "PluginDefinition":
         using = [each for each in _plugins_of(fleet) if _is_of(each, ref)]
         if using:
@@ -55,6 +53,21 @@ def _of_owner(fleet: Fleet, ref: Ref) -> Iterator[str]:
         yield f"{ref.kind} {ref.name} leaves behind what it installed: {what}"
     else:
         yield f"what {ref.kind} {ref.name} installed is removed with it: {what}"
+
+
+def _of_cluster(fleet: Fleet, plugins: list[PluginDecision]) -> Iterator[str]:
+    """What was applied to a cluster stays when it leaves; files in a repository go."""
+    by_files: dict[bool, list[PluginDecision]] = {}
+    for each in plugins:
+        delivery = fleet.inputs.delivery(each)
+        by_files.setdefault(delivery is not None and delivery.git is not None, []).append(each)
+    for are_files, found in sorted(by_files.items()):
+        are, cluster = "is" if len(found) == 1 else "are", found[0].cluster.ref.name
+        what, names = f"{_plugins(len(found))} on {cluster} {are}", listed([each.name for each in found])
+        if are_files:
+            yield f"{what} removed from where it is delivered: {names}"
+        else:
+            yield f"{what} no longer managed; what is installed on {cluster} stays: {names}"
 
 
 def _plugins_of(fleet: Fleet) -> Iterator[PluginDecision]:

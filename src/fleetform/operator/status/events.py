@@ -108,7 +108,7 @@ def _sentence(event: Event, of_one: bool = True) -> str:
         "HandedOver": "was handed over",
         "Drifted": "is not as it was delivered",
         "DriftEnded": "drift ended",
-        "Retained": "nobody wants it any more, and it stays",
+        "Retained": "is no longer managed; what is installed stays",
         "LeftBehind": "could not be deleted",
     }.get(event.event, event.event)
     return f"{said}: {event.reason}" if event.reason else said
