@@ -193,6 +193,8 @@ class RolloutDocument(_Document, frozen=True, kw_only=True):
     contents: str = ""
     note: str = ""
     number: int = 0
+    from_versions: list[str] = []
+    to_versions: list[str] = []
 
 
 class ApprovalDocument(_Document, frozen=True, kw_only=True):

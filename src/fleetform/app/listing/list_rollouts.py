@@ -244,7 +244,13 @@ def _phase(rollout: Rollout, times: StageTimes, count: StageCount | None) -> str
 
 
 def _versions(fleet: Fleet, owner: OwnerPlan | None, rollout: Rollout) -> tuple[str | None, str | None]:
-    """What clusters come from and go to: a version, several of them joined; None if none is known."""
+    """What clusters come from and go to: a version, several of them joined; None if none is known.
+
+    Once it is over that is what it started with: its clusters may have places in a later one by now.
+    """
+    kept = versions(rollout.from_versions), versions(rollout.to_versions)
+    if not rollout.is_open and rollout.to_versions:
+        return ", ".join(kept[0]) or None, ", ".join(kept[1]) or None
     runs: set[str | None] = set()
     wanted: set[str | None] = set()
     states = fleet.plan.world.states

@@ -147,6 +147,8 @@ class _Reading:
             written.contents,
             written.note,
             written.number,
+            tuple(written.from_versions),
+            tuple(written.to_versions),
         )
 
     def stored(self, document: StateDocument) -> Stored:

@@ -212,6 +212,8 @@ def _rollout_document(rollout: Rollout) -> RolloutDocument:
         contents=rollout.contents,
         note=rollout.note,
         number=rollout.number,
+        from_versions=list(rollout.from_versions),
+        to_versions=list(rollout.to_versions),
     )
 
 

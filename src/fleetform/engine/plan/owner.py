@@ -10,7 +10,7 @@ from msgspec import structs
 from fleetform.engine.plan.crowd_starts import count_crowd
 from fleetform.engine.plan.current import current_rollout
 from fleetform.engine.plan.emergency import in_force
-from fleetform.engine.plan.failure import goes_back, has_to_go_back, is_back, is_given_up, way_back
+from fleetform.engine.plan.failure import goes_back, has_to_go_back, is_back, is_given_up, ran_before, way_back
 from fleetform.engine.plan.gates.unreachable import is_lost
 from fleetform.engine.plan.members import Member, place
 from fleetform.engine.plan.outcome import counted, enrolled, rollout_after
@@ -55,12 +55,27 @@ def plan_owner(
     # Where nothing takes the place of one that is no longer wanted, it is the last one, as it ends.
     after = rollout_after(view, rollout, steps) if rollout is not None else replaced or change.rollout
     begins = after is not None and after.started is not None and (rollout is None or rollout.started is None)
+    if after is not None and rollout is not None and rollout.started is None:
+        after = _with_versions(after, members)
     if rollout is not None and (begins or view.joins):
         steps = enrolled(view, rollout, members, steps)
     answer = _answer(view, after, members, steps, replaced if after is not replaced else None)
     if crowd is None:
         return answer
     return structs.replace(answer, crowd=crowd, is_idle=answer.is_idle and crowd is change.crowd)
+
+
+def _with_versions(rollout: Rollout, members: list[Member]) -> Rollout:
+    """With what it leads from and to, as its clusters are now."""
+    own = [each for each in members if each.role == "member"]
+    came_from = [ran_before(rollout, each.progress) for each in own]
+    before = {each.version for each in came_from if each is not None}
+    after = {each.target.version for each in own}
+    return structs.replace(rollout, from_versions=_sorted(before), to_versions=_sorted(after))
+
+
+def _sorted(versions: set[str | None]) -> tuple[str, ...]:
+    return tuple(sorted(each for each in versions if each is not None))
 
 
 def _concerns_nobody(view: View, members: list[Member]) -> bool:

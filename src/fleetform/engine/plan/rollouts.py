@@ -56,6 +56,8 @@ class Rollout(Struct, frozen=True):
     paused, aborted and returning are what people ask for; rejected marks a change that must not start again by itself.
     contents is a hash of all that the change was made of when it was first seen. note is who last asked for something,
     and why. number counts the owner's rollouts: which one is the last is no matter of a clock that may be set.
+    from_versions and to_versions are what its clusters had when it started and what it brings them, and before that
+    what they would be: places in a later rollout say nothing of it.
     """
 
     name: str
@@ -74,6 +76,8 @@ class Rollout(Struct, frozen=True):
     contents: str = ""
     note: str = ""
     number: int = 0
+    from_versions: tuple[str, ...] = ()
+    to_versions: tuple[str, ...] = ()
 
     @property
     def is_open(self) -> bool:
