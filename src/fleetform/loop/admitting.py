@@ -13,7 +13,7 @@ from functools import cache, partial
 
 from msgspec import structs
 
-from fleetform.app.answering.changed_objects import changed_objects, changes_text
+from fleetform.app.answering.changed_objects import changed_objects, changes_text, with_changes
 from fleetform.app.fleet import Fleet
 from fleetform.app.reading.kept_objects import needed
 from fleetform.app.rendering.delivered_files import delivered_files
@@ -224,7 +224,7 @@ def _with_rollouts(known: KnownState, found: Plan, rollouts: list[Rollout], chan
     stored, rejected = known.rollouts, list(known.rejected)
     for rollout in rollouts:
         earlier = next((each for each in stored.rollouts.get(rollout.owner, ()) if each.name == rollout.name), None)
-        stored = stored.with_rollout(rollout)
+        stored = stored.with_rollout(rollout if earlier is not None else with_changes(rollout, known, changes))
         if rollout.rejected and not (earlier is not None and earlier.rejected):
             rejected += _rejections(rollout, found, changes)
     admitted = dict(stored.admitted)

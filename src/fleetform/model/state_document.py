@@ -6,7 +6,7 @@ nothing are left out, and one that nobody knows is an error: a typo must not los
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -174,6 +174,16 @@ class StageDocument(_Document, frozen=True, kw_only=True):
     done: str | None = None
 
 
+class ChangedObjectDocument(_Document, frozen=True, kw_only=True):
+    """An object that a rollout's change is made of, and the options that it sets otherwise."""
+
+    kind: str
+    organization: str
+    name: str
+    change: Literal["added", "changed", "removed"]
+    options: list[str] = []
+
+
 class RolloutDocument(_Document, frozen=True, kw_only=True):
     """A rollout, with the policy that it started with."""
 
@@ -195,6 +205,7 @@ class RolloutDocument(_Document, frozen=True, kw_only=True):
     number: int = 0
     from_versions: list[str] = []
     to_versions: list[str] = []
+    changes: list[ChangedObjectDocument] = []
 
 
 class ApprovalDocument(_Document, frozen=True, kw_only=True):

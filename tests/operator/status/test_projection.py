@@ -19,7 +19,7 @@ from fleetform.operator.status.conditions import OURS
 from fleetform.operator.status.passes import Pass
 from fleetform.operator.status.projection import Projection
 from fleetform.operator.status.seen import Seen
-from support.fleets import BASE
+from support.fleets import BASE, override
 from support.plane import Files, Plane
 
 STAGES = """
@@ -409,3 +409,30 @@ def test_a_source_that_is_not_there_is_told_wherever_people_look() -> None:
     shown.plane.renders.failing.clear()
     shown.settle(minutes=5)
     assert "NotRendered" not in conditions(shown.plugin("web-eu-1"))
+
+
+def test_a_rollout_says_what_it_changes_where_the_version_stays_also_once_it_is_over() -> None:
+    free = STAGES.replace(", approvals: {required: 1}", "")
+    shown = Shown(policy=free)
+    shown.settle(hours=3)
+    (first,) = rollouts(shown)
+    assert (first.summary, first.changes) == (None, [])
+    shown.plane.files.files["policy.yaml"] = free.replace("1h}", "1h, approvals: {required: 1}}")
+    shown.plane.files.files["more.yaml"] = override("more", "[{path: replicas, value: 7}]", "clusterSelector: {}")
+    shown.settle(minutes=1)
+    (waiting,) = [each for each in rollouts(shown) if each.ended is None]
+    assert "ApprovalNeeded" in conditions(waiting)
+    assert (waiting.from_, waiting.to) == ("1.0.0", "1.0.0")
+    assert waiting.summary == "values changed: replicas (PluginOverride more)"
+    assert [(each.kind, each.name, each.change, each.options) for each in waiting.changes] == [
+        ("PluginOverride", "more", "added", ["replicas"])
+    ]
+    shown.plane.files.files["policy.yaml"] = free
+    shown.settle(hours=6)
+    (over,) = [each for each in rollouts(shown) if each.summary is not None]
+    assert (over.phase, over.summary, over.changes) == ("Succeeded", waiting.summary, waiting.changes)
+
+
+def rollouts(shown: Shown) -> list[RolloutStatus]:
+    found = [each.status for ref, each in shown.projection.wanted.items() if ref.kind == "Rollout"]
+    return [each for each in found if isinstance(each, RolloutStatus)]

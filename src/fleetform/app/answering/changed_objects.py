@@ -7,12 +7,16 @@ is decided again for it. Values are not told: some are secret.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Literal
 
 import msgspec
+from msgspec import structs
 
 from fleetform.app.reading.kept_objects import KeptReader
+from fleetform.engine.plan.rollouts import ChangedObject, Rollout
 from fleetform.engine.world.changes import OwnerChanges
+from fleetform.engine.world.stored import Contents
 from fleetform.model.answers.planning import ObjectChange
 from fleetform.model.objects import AnyObject, Ref
 from fleetform.ports.state import KnownState
@@ -22,6 +26,8 @@ from fleetform.syntax.hashing import content_hash
 _LISTS = frozenset({"overrides", "optionValues"})
 How = Literal["added", "changed", "removed"]
 _SHOWN_OPTIONS, _SHOWN_OBJECTS = 4, 2
+# As many are stored with a rollout, and as many options of each (B33).
+_MOST_STORED = 20
 
 
 def changed_objects(known: KnownState, changes: OwnerChanges, owner: Ref) -> list[ObjectChange]:
@@ -29,10 +35,40 @@ def changed_objects(known: KnownState, changes: OwnerChanges, owner: Ref) -> lis
     stored = known.rollouts.admitted.get(owner)
     if stored is None or changes.change_of(owner) is None:
         return []
-    then = stored.objects
     now = stored.upcoming if stored.upcoming is not None else changes.contents(owner)
+    return list(_between(known, changes, stored.objects, now))
+
+
+def with_changes(rollout: Rollout, known: KnownState, changes: OwnerChanges) -> Rollout:
+    """A rollout that was just seen first, with the objects that are others than those that its plugins are made of."""
+    stored = known.rollouts.admitted.get(rollout.owner)
+    change = changes.change_of(rollout.owner)
+    if stored is None or change is None or change.change_id != rollout.change_id:
+        return rollout
+    found = _between(known, changes, stored.objects, changes.contents(rollout.owner))
+    first = [
+        ChangedObject(each.kind, each.organization, each.name, each.change, tuple(each.options[:_MOST_STORED]))
+        for each in islice(found, _MOST_STORED)
+    ]
+    return structs.replace(rollout, changes=tuple(first))
+
+
+def stored_changes(rollout: Rollout) -> list[ObjectChange]:
+    """The objects that a rollout changed, as they were stored with it."""
+    return [
+        ObjectChange(
+            kind=each.kind,
+            organization=each.organization,
+            name=each.name,
+            change=each.change,
+            options=list(each.options),
+        )
+        for each in rollout.changes
+    ]
+
+
+def _between(known: KnownState, changes: OwnerChanges, then: Contents, now: Contents) -> Iterator[ObjectChange]:
     kept = KeptReader(known.kept)
-    found = []
     for identity in sorted(then.keys() | now.keys()):
         if then.get(identity) == now.get(identity):
             continue
@@ -43,8 +79,7 @@ def changed_objects(known: KnownState, changes: OwnerChanges, owner: Ref) -> lis
         what: How = "added" if identity not in then else "removed" if identity not in now else "changed"
         kind, organization, name = any_.ref
         options = _options(before, after)
-        found.append(ObjectChange(kind=kind, organization=organization, name=name, change=what, options=options))
-    return found
+        yield ObjectChange(kind=kind, organization=organization, name=name, change=what, options=options)
 
 
 def changes_text(changed: Sequence[ObjectChange]) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from msgspec import structs
 
 from fleetform.app.answering.causes import rollout_causes
-from fleetform.app.answering.changed_objects import changed_objects
+from fleetform.app.answering.changed_objects import changed_objects, stored_changes
 from fleetform.app.answering.waits import Waits, consent_needed, version_of
 from fleetform.app.fleet import Fleet
 from fleetform.app.plan import stage_clusters, versions
@@ -69,11 +69,12 @@ def _standing(rollout: Rollout, stored: Rollout | None) -> Rollout:
         for each in rollout.stages
     )
     started = stored.started if stored is not None else None
+    changes = stored.changes if stored is not None else rollout.changes
     begins = started is None and rollout.started is not None
     if begins:
         stages = tuple(StageTimes(each.name) for each in rollout.stages)
     phase = "Pending" if begins and rollout.phase in ("Progressing", "Soaking") else rollout.phase
-    return structs.replace(rollout, stages=stages, started=started, phase=phase)
+    return structs.replace(rollout, stages=stages, started=started, phase=phase, changes=changes)
 
 
 def rollout_answer(fleet: Fleet, owner: OwnerPlan, rollout: Rollout) -> RolloutAnswer:
@@ -81,8 +82,8 @@ def rollout_answer(fleet: Fleet, owner: OwnerPlan, rollout: Rollout) -> RolloutA
 
 
 def rollout_standing(fleet: Fleet, owner: OwnerPlan | None, rollout: Rollout) -> RolloutAnswer:
-    """A rollout without an outlook, so that nothing in it is another only because time goes by, and without the objects
-    that it changes."""
+    """A rollout without an outlook, so that nothing in it is another only because time goes by, and with the objects
+    that it changes as they were stored with it."""
     return _answer(fleet, None, owner, rollout)
 
 
@@ -124,7 +125,7 @@ def _answer(fleet: Fleet, waits: Waits | None, owner: OwnerPlan | None, rollout:
         causes=rollout_causes(owner, rollout, fleet.state, fleet.plan.at) if owner is not None else [],
         changes=changed_objects(fleet.state, fleet.owner_changes, rollout.owner)
         if waits is not None and rollout.is_open
-        else [],
+        else stored_changes(rollout),
         diagnostics=[],
     )
 

@@ -6,11 +6,12 @@ from datetime import UTC, datetime
 from typing import get_args
 
 import msgspec
+from msgspec import structs
 
 from fleetform.app.errors import StateError
 from fleetform.engine.bindings.value_sources import OUTPUT
 from fleetform.engine.plan.records import Approval, Emergency
-from fleetform.engine.plan.rollouts import Policy, Rollout, RolloutPhase, StageTimes
+from fleetform.engine.plan.rollouts import ChangedObject, Policy, Rollout, RolloutPhase, StageTimes
 from fleetform.engine.world.stored import AdmittedObjects, OwnerRequest, Stored
 from fleetform.model.objects import Ref
 from fleetform.model.state import (
@@ -29,6 +30,7 @@ from fleetform.model.state import (
 from fleetform.model.state_document import (
     ApprovalDocument,
     AttemptDocument,
+    ChangedObjectDocument,
     DeployedDocument,
     ObservedDocument,
     OwnerDocument,
@@ -149,6 +151,9 @@ class _Reading:
             written.number,
             tuple(written.from_versions),
             tuple(written.to_versions),
+            tuple(
+                ChangedObject(**{**structs.asdict(each), "options": tuple(each.options)}) for each in written.changes
+            ),
         )
 
     def stored(self, document: StateDocument) -> Stored:
@@ -255,3 +260,7 @@ def _version(text: str) -> str:
         return str(parse_version(text))
     except VersionError:
         return text
+
+
+def _changed(written: ChangedObjectDocument) -> ChangedObject:
+    return ChangedObject(written.kind, written.organization, written.name, written.change, tuple(written.options))

@@ -6,6 +6,7 @@ from datetime import datetime
 from functools import lru_cache
 
 import msgspec
+from msgspec import structs
 
 from fleetform.engine.bindings.value_sources import OUTPUT
 from fleetform.engine.plan.records import Approval
@@ -24,6 +25,7 @@ from fleetform.model.state_document import (
     AdmittedObjectsDocument,
     ApprovalDocument,
     AttemptDocument,
+    ChangedObjectDocument,
     ClusterDocument,
     DeployedDocument,
     EmergencyDocument,
@@ -214,6 +216,9 @@ def _rollout_document(rollout: Rollout) -> RolloutDocument:
         number=rollout.number,
         from_versions=list(rollout.from_versions),
         to_versions=list(rollout.to_versions),
+        changes=[
+            ChangedObjectDocument(**{**structs.asdict(each), "options": list(each.options)}) for each in rollout.changes
+        ],
     )
 
 

@@ -179,6 +179,7 @@ SERVED = (
             Column("Failed", ".status.clusters.failed", "integer"),
             Column("Waits for", ".status.waitsFor"),
             Column("Change", ".spec.changeId", wide=True),
+            Column("Summary", ".status.summary", wide=True),
         ),
         fields=(".spec.preset", ".status.phase"),
     ),

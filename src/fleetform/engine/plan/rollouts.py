@@ -48,6 +48,16 @@ class StageTimes(Struct, frozen=True):
     done: datetime | None = None
 
 
+class ChangedObject(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """An object that a rollout's change is made of, and the options that it sets otherwise."""
+
+    kind: str
+    organization: str
+    name: str
+    change: Literal["added", "changed", "removed"]
+    options: tuple[str, ...] = ()
+
+
 class Rollout(Struct, frozen=True):
     """A change of one owner on its way over the clusters. It keeps the policy that it started with.
 
@@ -57,7 +67,8 @@ class Rollout(Struct, frozen=True):
     contents is a hash of all that the change was made of when it was first seen. note is who last asked for something,
     and why. number counts the owner's rollouts: which one is the last is no matter of a clock that may be set.
     from_versions and to_versions are what its clusters had when it started and what it brings them, and before that
-    what they would be: places in a later rollout say nothing of it.
+    what they would be: places in a later rollout say nothing of it. changes are the first of the objects that were
+    others when it was first seen.
     """
 
     name: str
@@ -78,6 +89,7 @@ class Rollout(Struct, frozen=True):
     number: int = 0
     from_versions: tuple[str, ...] = ()
     to_versions: tuple[str, ...] = ()
+    changes: tuple[ChangedObject, ...] = ()
 
     @property
     def is_open(self) -> bool:

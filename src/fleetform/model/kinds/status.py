@@ -211,6 +211,16 @@ class NotableClusters(Record, frozen=True, kw_only=True):
     names: Annotated[list[str], _atomic(f"Some of them; at most {MOST_NAMED} in the whole rollout.")]
 
 
+class ChangedObjectStatus(Record, frozen=True, kw_only=True):
+    """An object that a change is made of. Values are not told: some are secret."""
+
+    kind: Annotated[str, doc("Its kind.")]
+    namespace: Annotated[str, doc("Its namespace.")]
+    name: Annotated[str, doc("Its name.")]
+    change: Annotated[Literal["added", "changed", "removed"], doc("What became of it.")]
+    options: Annotated[list[str], _atomic("The options that it sets otherwise.")] = field(default_factory=list)
+
+
 class RolloutStatus(Status, frozen=True, kw_only=True):
     """How far a change has come: counts, times, and at most 100 clusters by name."""
 
@@ -218,6 +228,10 @@ class RolloutStatus(Status, frozen=True, kw_only=True):
     policy: Annotated[str | None, doc("The policy by which it moves.")] = None
     from_: Annotated[str | None, doc("The versions that clusters come from.")] = field(name="from", default=None)
     to: Annotated[str | None, doc("The versions that they go to.")] = None
+    summary: Annotated[str | None, doc("What changes, where the version stays.")] = None
+    changes: Annotated[list[ChangedObjectStatus], _atomic("The objects that are others; the first few.")] = field(
+        default_factory=list
+    )
     stage: Annotated[str | None, doc("The first stage that is not done.")] = None
     waits_for: Annotated[str | None, doc("What holds it there.")] = None
     clusters: Annotated[StageNumbers | None, doc("Of all stages together.")] = None

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from fleetform.app.answering.changed_objects import changes_text
 from fleetform.app.fleet import Fleet
 from fleetform.app.listing.list_presets import preset_status
 from fleetform.app.listing.list_rollouts import rollout_standing
 from fleetform.engine.plan.records import OwnerPlan, Step
 from fleetform.engine.plan.rollouts import Rollout
-from fleetform.model.answers.planning import RolloutAnswer, RolloutStage
+from fleetform.model.answers.planning import ObjectChange, RolloutAnswer, RolloutStage
 from fleetform.model.kinds.status import (
     MOST_NAMED,
     ApprovalCount,
+    ChangedObjectStatus,
     Condition,
     ConflictStatus,
     NotableClusters,
@@ -30,6 +32,7 @@ from fleetform.operator.advice import with_kubectl
 from fleetform.operator.status.conditions import as_status, condition, sentence, shortened
 
 _MOST_SKIPPED = 10
+_LONGEST_SUMMARY = 200
 
 
 def preset_told(
@@ -83,6 +86,8 @@ def rollout_told(fleet: Fleet, owner: OwnerPlan | None, rollout: Rollout) -> Rol
         policy=answer.policy or None,
         from_=answer.from_,
         to=answer.to,
+        summary=_summary(answer),
+        changes=[_changed(each) for each in answer.changes],
         stage=current.name if current is not None else None,
         waits_for=", ".join(dict.fromkeys(each.gate for each in notable if each.gate)) or None,
         clusters=_sum([each.clusters for each in stages]),
@@ -96,6 +101,23 @@ def rollout_told(fleet: Fleet, owner: OwnerPlan | None, rollout: Rollout) -> Rol
         started=answer.started,
         ended=answer.ended,
         conditions=[_complete(answer), *_approval_needed(answer, current)],
+    )
+
+
+def _summary(answer: RolloutAnswer) -> str | None:
+    """Where the version stays, what made it another change is all that tells it from the one before."""
+    if answer.from_ is None or answer.from_ != answer.to or not answer.changes:
+        return None
+    return shortened(changes_text(answer.changes), _LONGEST_SUMMARY)
+
+
+def _changed(change: ObjectChange) -> ChangedObjectStatus:
+    return ChangedObjectStatus(
+        kind=change.kind,
+        namespace=change.organization,
+        name=change.name,
+        change=change.change,
+        options=change.options,
     )
 
 
