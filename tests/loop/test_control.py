@@ -186,6 +186,26 @@ def test_a_secret_that_would_stand_in_a_folder_is_refused_by_name() -> None:
     assert set(found.versions.values()) == {"1.0.0"}
 
 
+@pytest.mark.rule("B2")
+def test_who_asks_why_is_told_what_a_render_failed_with_in_a_line() -> None:
+    found = installed()
+    pages = "\n\n  template: web.yaml:3: nil pointer " + "x" * 1000 + "\nand pages more"
+    found.renders.failing["1.1.0"] = RenderFailure(pages, "mend it")
+    upgraded(found)
+    found.wait(hours=3)
+    found.restart()
+    found.settle()
+    fleet = found.control.fleet
+    assert fleet is not None
+    item = next(each for each in why(fleet, Scope("acme")).items if each.cluster == "eu-2")
+    (reason,) = [each for each in item.reasons if each.gate == "render-failed"]
+    assert reason.message.startswith(
+        "what web-eu-2 is made of now cannot be rendered: template: web.yaml:3: nil pointer"
+    )
+    assert "pages more" not in reason.message
+    assert len(reason.message) < 400
+
+
 def test_a_missing_tool_is_told_and_tried_again() -> None:
     found = installed()
     found.renders.failing["1.1.0"] = RenderFailure("helm is not installed", "install it", unavailable=True)

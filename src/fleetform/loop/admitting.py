@@ -38,6 +38,9 @@ from fleetform.ports.rendering import Renders
 from fleetform.ports.state import KnownState, KnownVersion, Rejection
 from fleetform.ports.store import Event
 
+# Of why something cannot be rendered so much is kept; its event has all of it.
+_LONGEST_FAILURE = 300
+
 
 @dataclass
 class Rendering:
@@ -188,7 +191,8 @@ def _states(
             extras.events.append(_started(step, _change_id(step, owner, image), state.revision, why, now))
         elif hash_ in rendering.failed:
             # Its place in the rollout stands; it has not started.
-            states[key] = structs.replace(states.get(key, image.plugin(key)), render_failed=hash_)
+            before, why = states.get(key, image.plugin(key)), _in_a_line(rendering.failed[hash_])
+            states[key] = structs.replace(before, render_failed=hash_, render_failure=why)
             extras.events.append(_render_failed(key, hash_, rendering.failed[hash_], now))
     return states
 
@@ -351,6 +355,12 @@ def _started(step: Step, change_id: str, revision: str, changed: str, now: datet
 
 def _render_failed(key: PluginKey, hash_: str, reason: str, now: datetime) -> Event:
     return Event(now, *key, event="RenderFailed", input_hash=hash_, reason=reason)
+
+
+def _in_a_line(reason: str) -> str:
+    """The beginning of what a tool says, which may be pages."""
+    line = next((each.strip() for each in reason.splitlines() if each.strip()), "")
+    return line if len(line) <= _LONGEST_FAILURE else line[: _LONGEST_FAILURE - 1] + "…"
 
 
 def places_of_joiners(found: Plan) -> Iterator[tuple[PluginKey, Deployed]]:

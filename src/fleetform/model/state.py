@@ -139,7 +139,7 @@ class PluginState(Struct, frozen=True, gc=False):
 
     observed holds values that were read on the cluster, by the binding's name (None: there was nothing to read), and
     readings how that was; secrets have a reading alone. render_failed is the input hash that could not be rendered
-    (B2). failure is what the cluster said when it failed last, until something else is started or it recovers: after a
+    (B2), and render_failure why, in a line. failure is what the cluster said when it failed last, until something else is started or it recovers: after a
     rollback it still tells why. drift names files that are not as they were delivered.
     """
 
@@ -152,6 +152,7 @@ class PluginState(Struct, frozen=True, gc=False):
     failure: str = ""
     drift: tuple[str, ...] = ()
     readings: Mapping[str, Reading] = NOT_READ
+    render_failure: str = ""
 
     @property
     def in_flight(self) -> bool:

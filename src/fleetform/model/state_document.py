@@ -123,6 +123,7 @@ class PluginDocument(_Document, frozen=True, kw_only=True):
     attempt: AttemptDocument | None = None
     rollout: PlaceInRolloutDocument | None = None
     render_failed: str | None = None
+    render_failure: str = ""
     failure: str = ""
     drift: list[str] = []
 

@@ -89,6 +89,7 @@ class _Reading:
             written.failure,
             tuple(written.drift),
             {key: self._reading(each) for key, each in seen.readings.items()} or NOT_READ,
+            written.render_failure,
         )
 
     def _reading(self, written: ReadingDocument) -> Reading:

@@ -126,6 +126,7 @@ def plugin_document(cluster: Ref, name: str, state: PluginState) -> PluginDocume
         attempt=_attempt_document(attempt) if attempt is not None else None,
         rollout=_place_document(place) if place is not None else None,
         render_failed=state.render_failed,
+        render_failure=state.render_failure,
         failure=state.failure,
         drift=list(state.drift),
     )

@@ -62,5 +62,6 @@ def render_failed(candidate: Candidate, progress: PluginState, target: str | Non
     if progress.render_failed is None or progress.render_failed != target:
         return None
     organization, cluster, plugin = candidate.key
+    why = f": {progress.render_failure}" if progress.render_failure else ""
     do = Advice("see-render", organization, cluster=cluster, plugin=plugin)
-    return Reason("render-failed", f"what {plugin} is made of now cannot be rendered", do)
+    return Reason("render-failed", f"what {plugin} is made of now cannot be rendered{why}", do)
