@@ -199,9 +199,8 @@ def test_who_asks_why_is_told_what_a_render_failed_with_in_a_line() -> None:
     assert fleet is not None
     item = next(each for each in why(fleet, Scope("acme")).items if each.cluster == "eu-2")
     (reason,) = [each for each in item.reasons if each.gate == "render-failed"]
-    assert reason.message.startswith(
-        "what web-eu-2 is made of now cannot be rendered: template: web.yaml:3: nil pointer"
-    )
+    said = "what web-eu-2 is made of now cannot be rendered: template: web.yaml:3: nil pointer"
+    assert reason.message.startswith(said)
     assert "pages more" not in reason.message
     assert len(reason.message) < 400
 

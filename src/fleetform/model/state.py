@@ -139,8 +139,9 @@ class PluginState(Struct, frozen=True, gc=False):
 
     observed holds values that were read on the cluster, by the binding's name (None: there was nothing to read), and
     readings how that was; secrets have a reading alone. render_failed is the input hash that could not be rendered
-    (B2), and render_failure why, in a line. failure is what the cluster said when it failed last, until something else is started or it recovers: after a
-    rollback it still tells why. drift names files that are not as they were delivered.
+    (B2), and render_failure why, in a line. failure is what the cluster said when it failed last, until something else
+    is started or it recovers: after a rollback it still tells why. drift names files that are not as they were
+    delivered.
     """
 
     admitted: Deployed | None = None

@@ -19,7 +19,8 @@ from fleetform.operator.status.conditions import OURS
 from fleetform.operator.status.passes import Pass
 from fleetform.operator.status.projection import Projection
 from fleetform.operator.status.seen import Seen
-from support.fleets import BASE, override
+from fleetform.ports.delivery import Failure
+from support.fleets import BASE, CLUSTERS, override
 from support.plane import Files, Plane
 
 STAGES = """
@@ -409,6 +410,25 @@ def test_a_source_that_is_not_there_is_told_wherever_people_look() -> None:
     shown.plane.renders.failing.clear()
     shown.settle(minutes=5)
     assert "NotRendered" not in conditions(shown.plugin("web-eu-1"))
+
+
+def test_the_version_that_runs_is_the_one_that_has_arrived() -> None:
+    shown = Shown()
+    assert shown.plugin("web-eu-1").running == "1.0.0"
+    shown.plane.targets.broken["eu-1"] = Failure("422: spec.replicas: Invalid value", "mend it", refused=True)
+    upgrade(shown)
+    shown.settle(minutes=5)
+    status = shown.plugin("web-eu-1")
+    assert (status.running, status.wanted) == ("1.0.0", "1.1.0")
+    assert status.admitted == status.target
+    assert shown.plugin("web-us-1").running == "1.1.0"
+    shown.plane.files.files["us-2.yaml"] = CLUSTERS.rpartition("---")[2].replace("us-1", "us-2")
+    shown.plane.targets.broken["us-2"] = Failure("nobody answers", "wait")
+    shown.settle(minutes=5)
+    assert shown.plugin("web-us-2").running is None
+    shown.plane.targets.broken.clear()
+    shown.settle(hours=3)
+    assert shown.plugin("web-us-2").running == "1.1.0"
 
 
 def test_a_rollout_says_what_it_changes_where_the_version_stays_also_once_it_is_over() -> None:

@@ -106,9 +106,7 @@ class PluginStatus(Status, frozen=True, kw_only=True):
     release_namespace: Annotated[str | None, doc("Where it is installed.")] = None
     release_name: Annotated[str | None, doc("As what it is installed.")] = None
     state: Annotated[State | None, doc("How it stands to what is wanted.")] = None
-    running: Annotated[str | None, doc("The version that was admitted: what the cluster runs or is being given.")] = (
-        None
-    )
+    running: Annotated[str | None, doc("The version that has arrived on the cluster.")] = None
     wanted: Annotated[str | None, doc("The version that is wanted.")] = None
     target: Annotated[Hash | None, doc("What inputs say now.")] = None
     admitted: Annotated[Hash | None, doc("What gates let through.")] = None

@@ -17,7 +17,7 @@ from fleetform.loop.image import Image
 from fleetform.model.kinds.status import Condition
 from fleetform.model.objects import Ref
 from fleetform.model.results.decisions import ClusterDecisions, PluginDecision, PluginKey
-from fleetform.model.state import Trouble
+from fleetform.model.state import Deployed, Trouble
 from fleetform.operator.status.conditions import answered
 from fleetform.operator.status.plugins import Told
 from fleetform.ports.state import KnownState
@@ -90,7 +90,19 @@ class Found:
             shown.fleet.snapshot.rejected.get(plugin.target.owner.ref, frozenset()),
             [answered(each) for each in amiss(plugin, self._known)],
             valid(plugin),
+            self.running(key),
         )
+
+    def running(self, key: PluginKey) -> str | None:
+        """The version that has arrived. Between one and the next nobody knows what of which is there: it is the one
+        that was healthy last."""
+        image = self.shown.image
+        record, state = image.deliveries.get(key), image.plugin(key)
+        arrived = record.input_hash if record is not None else ""
+        if arrived in image.states:
+            return image.states[arrived].version
+        known = next((each for each in (state.admitted, state.last_healthy) if _is(each, arrived)), state.last_healthy)
+        return known.version if known is not None else None
 
 
 class Changes:
@@ -196,6 +208,10 @@ def _heard(image: Image) -> tuple[object, ...]:
     """What is known of clusters: which have answered, which do not, and why."""
     rollouts = image.known.rollouts
     return image.heard, rollouts.silent_since, rollouts.silent_because
+
+
+def _is(deployed: Deployed | None, input_hash: str) -> bool:
+    return deployed is not None and bool(input_hash) and deployed.input_hash == input_hash
 
 
 def whole_owner(ref: Ref) -> Ref:

@@ -37,7 +37,7 @@ _MOST_FILES = 10
 class Told(NamedTuple):
     """All that a Plugin's status follows from. step is None where another owner keeps the plugin out; wanted is the
     hash that its owner wants of it, amiss what is not as it should be about what was delivered, and valid what is wrong
-    with what people wrote into it."""
+    with what people wrote into it. running is the version that has arrived."""
 
     plugin: PluginDecision
     step: Step | None
@@ -47,6 +47,7 @@ class Told(NamedTuple):
     rejected: frozenset[str]
     amiss: Sequence[Condition] = ()
     valid: Condition | None = None
+    running: str | None = None
 
     def is_as(self, other: Told | None) -> bool:
         """Whether nothing differs. Decisions are compared by identity, what is stored by content."""
@@ -67,7 +68,7 @@ def plugin_status(told: Told, overrides: AppliedOverrides) -> PluginStatus:
         release_namespace=plugin.target.release_namespace,
         release_name=plugin.target.release_name,
         state=stands,
-        running=state.admitted.version if state.admitted is not None else None,
+        running=told.running,
         wanted=plugin.wanted_version or plugin.target.wanted,
         target=told.wanted,
         admitted=state.admitted.input_hash if state.admitted is not None else None,
@@ -100,7 +101,7 @@ def add_on_status(told: Told) -> AddOnStatus:
     return AddOnStatus(config_references=_configs(told.plugin, applied))
 
 
-def leaving_status(removal: Removal, step: Step | None, state: PluginState) -> PluginStatus:
+def leaving_status(removal: Removal, step: Step | None, state: PluginState, running: str | None) -> PluginStatus:
     """Of a plugin that nobody wants any more, and that is still there."""
     admitted, installer = state.admitted, state.admitted.installer if state.admitted is not None else None
     held = [_reason(each, None) for each in step.reasons] if step is not None else []
@@ -110,7 +111,7 @@ def leaving_status(removal: Removal, step: Step | None, state: PluginState) -> P
         release_namespace=installer.release_namespace if installer is not None else None,
         release_name=installer.release_name if installer is not None else None,
         state="Leaving",
-        running=admitted.version if admitted is not None else None,
+        running=running,
         admitted=admitted.input_hash if admitted is not None else None,
         last_healthy=state.last_healthy.input_hash if state.last_healthy is not None else None,
         waits_for=_gates(held),

@@ -145,7 +145,7 @@ class Projection:
         ref = self._named(key)
         generated = _generated(removal.owner.name, key[1], None)
         state = found.shown.image.plugin(key)
-        return self._put(Wanted(ref, leaving_status(removal, found.step(key), state), generated))
+        return self._put(Wanted(ref, leaving_status(removal, found.step(key), state, found.running(key)), generated))
 
     def _named(self, key: PluginKey) -> Ref:
         """Names are those of a namespace: where two clusters give one name, the second gets a hash."""
