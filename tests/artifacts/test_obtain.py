@@ -77,6 +77,14 @@ def test_who_writes_objects_on_an_api_server_reads_no_files_of_the_operator(sour
         Artifacts(ArtifactStore(str(place.cache)), False, Web(), boundary).obtain(definition(source))
 
 
+def test_a_path_on_an_api_server_is_refused_as_it_is_written_with_what_it_means(place: Place) -> None:
+    source = definition("{helm: {repository: ./charts, chart: web}}")
+    with pytest.raises(BoundaryError) as caught:
+        Artifacts(ArtifactStore(str(place.cache)), False, Web(), Boundary.of_folder(None)).obtain(source)
+    assert caught.value.message.removeprefix("./").startswith("charts/web means a folder of the operator's pod, and is")
+    assert caught.value.hint == "name a repository (https:// or oci://)"
+
+
 def test_one_folder_may_be_named_and_what_is_in_it(place: Place) -> None:
     chart = place.chart()
     inside = Boundary.of_folder(str(place.folder))

@@ -14,13 +14,16 @@ from fleetform.app.history import history, organizations_with
 from fleetform.app.rollout import Person, Rollouts
 from fleetform.app.scope import Scope, scope_of
 from fleetform.app.why import why
+from fleetform.loop.admitting import Rendering, admit, render_targets
 from fleetform.loop.asking import RolloutRequest
+from fleetform.loop.image import Extras
 from fleetform.loop.records import Destination
 from fleetform.model.identity import Identity
 from fleetform.model.objects import Ref
 from fleetform.model.results.decisions import PluginKey
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.model.results.rendering import RenderFailure
+from fleetform.model.state import Deployed
 from fleetform.ports.delivery import Failure, Note, Parcel
 from fleetform.ports.store import Commit, plugin_ref
 from fleetform.store.known_state import writes_between
@@ -184,6 +187,28 @@ def test_a_secret_that_would_stand_in_a_folder_is_refused_by_name() -> None:
     reasons = {each.reason for each in found.store.events("acme", "eu-2") if each.event == "RenderFailed"}
     assert reasons == {"token would be written there in plain text"}
     assert set(found.versions.values()) == {"1.0.0"}
+
+
+def test_that_what_nobody_wants_any_more_cannot_be_rendered_is_told_to_nobody() -> None:
+    found = installed()
+    upgraded(found)
+    found.control.look()
+    found.control._intake.accept(found.clock.at)
+    fleet = found.control._standing.decide(found.clock.at)
+    assert fleet is not None
+    planned, changes = found.control._make_plan(fleet, found.clock.at)
+    key, gone = ("acme", "eu-2", "web-eu-2"), Deployed("0.9.0", input_hash="v1:gone")
+    extras = Extras()
+    rendering = render_targets(fleet, [(key, gone)], found.control.image, found.renders, extras, changes)
+    assert rendering.gone == {"v1:gone"}
+    (start,) = [each.progress.admitted for each in planned.starts if each.progress.admitted is not None]
+    for is_gone in (True, False):
+        hash_ = start.input_hash or ""
+        failed = Rendering(failed={hash_: "not there"}, gone={hash_} if is_gone else set())
+        extras = Extras()
+        image = admit(found.control.image, planned, changes, failed, found.clock.at, extras)
+        assert image.plugin(key).render_failed == hash_
+        assert [each.event for each in extras.events] == ([] if is_gone else ["RenderFailed"])
 
 
 @pytest.mark.rule("B2")

@@ -6,7 +6,7 @@ import os
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
-from fleetform.app.reading.source_folders import is_local, local_sources
+from fleetform.app.reading.source_folders import is_local, joined, local_sources
 from fleetform.artifacts.digests import ArtifactDigests, chart_key, chart_name, folder_files, is_of_this_machine
 from fleetform.artifacts.folder_contents import FolderContents, digest_of_files, is_from_catalog, read_tree
 from fleetform.artifacts.kustomizations import SourceFiles, collect, has_kustomization
@@ -196,6 +196,9 @@ def _from_folder(definition: Definition, boundary: Boundary) -> Artifact:
         other = "the chart a repository" if source.helm is not None else "it a git repository"
         raise _inside_catalog(definition, path, other)
     where = f"the folder {os.path.normpath(path)} beside {definition.origin.file}"
+    if boundary.means and not boundary.holds(joined(definition, path)):
+        # As it is written: what it is relative to is a name that the operator made.
+        raise BoundaryError(path, boundary)
     try:
         found = folder_files(definition, boundary) or SourceFiles({})
     except NoFolderError:

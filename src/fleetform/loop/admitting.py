@@ -46,11 +46,13 @@ _LONGEST_FAILURE = 300
 class Rendering:
     """What became of the starts of a plan: states that can be admitted, what failed, and what could not be tried.
 
-    sources are the digests of what versions of definitions render.
+    gone are those of the failed that nobody wants any more: nobody needs to be told. sources are the digests of what
+    versions of definitions render.
     """
 
     states: dict[str, AdmittedState] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
+    gone: set[str] = field(default_factory=set)
     unavailable: dict[PluginKey, str] = field(default_factory=dict)
     sources: dict[VersionKey, str] = field(default_factory=dict)
 
@@ -77,6 +79,7 @@ def render_targets(
         decision = _decision(fleet, key, target) or _on_other_side(fleet, key, target, changes)
         if decision is None:
             found.failed[hash_] = "what it was made of is gone from the files, and its bytes were not stored"
+            found.gone.add(hash_)
         else:
             wanted[hash_] = decision
     sources = _Sources(renders, image, extras)
@@ -193,7 +196,8 @@ def _states(
             # Its place in the rollout stands; it has not started.
             before, why = states.get(key, image.plugin(key)), _in_a_line(rendering.failed[hash_])
             states[key] = structs.replace(before, render_failed=hash_, render_failure=why)
-            extras.events.append(_render_failed(key, hash_, rendering.failed[hash_], now))
+            if hash_ not in rendering.gone:
+                extras.events.append(_render_failed(key, hash_, rendering.failed[hash_], now))
     return states
 
 

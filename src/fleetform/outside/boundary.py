@@ -15,24 +15,30 @@ from fleetform.outside.git import GitError, run_git
 HINT = "--confined reads what is in the repository, and fetches nothing"
 
 
-_ADDRESS = "name a chart or a repository by its address"
+_ADDRESS = "name a repository (https:// or oci://)"
+
+
+_OF_THE_POD = "a folder of the operator's pod"
 
 
 class BoundaryError(OutsideError):
     """Something is outside."""
 
     def __init__(self, name: str, boundary: Boundary) -> None:
-        super().__init__(f"{name} is outside of {boundary.where}", boundary.hint)
+        means = f"means {boundary.means}, and " if boundary.means else ""
+        super().__init__(f"{name} {means}is outside of {boundary.where}", boundary.hint)
 
 
 @dataclass(frozen=True)
 class Boundary:
-    """A folder that reading must not leave; None is no boundary. fetches: what is elsewhere may be downloaded."""
+    """A folder that reading must not leave; None is no boundary. fetches: what is elsewhere may be downloaded. means is
+    what a path means, where people may not expect it."""
 
     root: str | None = None
     fetches: bool = True
     where: str = "the repository"
     hint: str = HINT
+    means: str = ""
 
     @classmethod
     def of_command(cls, confined: bool) -> Boundary:
@@ -52,11 +58,11 @@ class Boundary:
     def of_folder(cls, folder: str | None) -> Boundary:
         """Of this machine only one folder is read, or none at all; from elsewhere anything."""
         if folder is None:
-            hint = f"{_ADDRESS}; folders mean nothing on an API server"
-            return cls("", True, "what may be read here: what has an address, and no folders", hint)
+            where = "what may be read here: what has an address, and no folders"
+            return cls("", True, where, _ADDRESS, _OF_THE_POD)
         root = os.path.realpath(folder)
         hint = f"{_ADDRESS}, or a folder by its whole path below {root}"
-        return cls(root, True, f"what may be read here: {root}, and what has an address", hint)
+        return cls(root, True, f"what may be read here: {root}, and what has an address", hint, _OF_THE_POD)
 
     def holds(self, path: str) -> bool:
         """Whether a path is inside, with all links followed."""

@@ -412,6 +412,28 @@ def test_a_source_that_is_not_there_is_told_wherever_people_look() -> None:
     assert "NotRendered" not in conditions(shown.plugin("web-eu-1"))
 
 
+def test_a_rollout_that_is_over_says_what_became_of_it() -> None:
+    replacing = "onFailure: Rollback\n  supersede: Replace\n"
+    policy = STAGES.replace(", approvals: {required: 1}", "").replace("onFailure: Rollback\n", replacing)
+    shown = Shown(policy=policy)
+    upgrade(shown)
+    shown.settle(hours=6)
+    upgrade(shown, "1.2.0")
+    shown.settle(minutes=5)
+    upgrade(shown, "1.3.0")
+    shown.settle(hours=6)
+    told = {each.to: complete_of(each) for each in rollouts(shown)}
+    assert told["1.1.0"] == "1.1.0 is on 3 of 3 clusters"
+    by, _, version = told["1.2.0"].removeprefix("replaced by ").partition(" ")
+    assert version == "(1.3.0)"
+    (last,) = [each for each in rollouts(shown) if each.to == "1.3.0"]
+    assert shown[f"Rollout/{by}"] == last
+
+
+def complete_of(status: RolloutStatus) -> str:
+    return next(each.message for each in status.conditions if each.type == "Complete")
+
+
 def test_the_version_that_runs_is_the_one_that_has_arrived() -> None:
     shown = Shown()
     assert shown.plugin("web-eu-1").running == "1.0.0"

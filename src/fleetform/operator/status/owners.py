@@ -8,6 +8,7 @@ from fleetform.app.answering.changed_objects import changes_text
 from fleetform.app.fleet import Fleet
 from fleetform.app.listing.list_presets import preset_status
 from fleetform.app.listing.list_rollouts import rollout_standing
+from fleetform.app.plan import versions
 from fleetform.engine.plan.records import OwnerPlan, Step
 from fleetform.engine.plan.rollouts import Rollout
 from fleetform.model.answers.planning import ObjectChange, RolloutAnswer, RolloutStage
@@ -100,7 +101,7 @@ def rollout_told(fleet: Fleet, owner: OwnerPlan | None, rollout: Rollout) -> Rol
         created=answer.created,
         started=answer.started,
         ended=answer.ended,
-        conditions=[_complete(answer), *_approval_needed(answer, current)],
+        conditions=[_complete(answer, _ended(fleet, owner, rollout, answer)), *_approval_needed(answer, current)],
     )
 
 
@@ -139,11 +140,30 @@ def _sum(counts: Sequence[StageNumbers]) -> StageNumbers:
     return StageNumbers(**{name: sum(getattr(each, name) for each in counts) for name in names})
 
 
-def _complete(answer: RolloutAnswer) -> Condition:
+def _complete(answer: RolloutAnswer, ended: str) -> Condition:
     """True once it succeeded; what ended otherwise stays False, with the phase as the reason."""
     first = answer.causes[0].message if answer.causes else ""
     done = answer.phase == "Succeeded"
-    return condition("Complete", done, answer.phase, sentence([answer.note, first] if not done else []))
+    return condition("Complete", done, answer.phase, sentence([ended, *([answer.note, first] if not done else [])]))
+
+
+def _ended(fleet: Fleet, owner: OwnerPlan | None, rollout: Rollout, answer: RolloutAnswer) -> str:
+    """What became of a rollout that is over."""
+    if answer.phase == "Succeeded":
+        brought, summary = answer.to or "it", _summary(answer)
+        updated, total = (sum(getattr(each.clusters, name) for each in answer.stages) for name in ("updated", "total"))
+        of = f" ({summary})" if summary else ""
+        return f"{brought}{of} is on {updated:,} of {total:,} cluster{'' if total == 1 else 's'}" if total else ""
+    if answer.phase != "Superseded":
+        return ""
+    stored = fleet.state.rollouts.rollouts.get(rollout.owner, ())
+    latest = (owner.rollout,) if owner is not None and owner.rollout is not None else ()
+    later = [each for each in (*stored, *latest) if each.number > rollout.number]
+    if not later:
+        return "nothing of it is wanted any more"
+    by = min(later, key=lambda each: each.number)
+    to = ", ".join(versions(by.to_versions))
+    return f"replaced by {by.name}" + (f" ({to})" if to else "")
 
 
 def _approval_needed(answer: RolloutAnswer, stage: RolloutStageStatus | None) -> Iterator[Condition]:
