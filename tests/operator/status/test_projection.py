@@ -430,6 +430,25 @@ def test_a_rollout_that_is_over_says_what_became_of_it() -> None:
     assert shown[f"Rollout/{by}"] == last
 
 
+def test_values_whose_preset_is_gone_say_that_they_have_no_effect() -> None:
+    own = """
+        apiVersion: fleetform.dev/v1alpha1
+        kind: Plugin
+        metadata: {name: web-eu-1, namespace: acme}
+        spec: {presetRef: {name: web}, clusterName: eu-1, optionValues: [{name: replicas, value: 4}]}
+    """
+    shown = Shown(own=own)
+    assert shown.plugin("web-eu-1").state == "UpToDate"
+    del shown.plane.files.files["preset.yaml"]
+    shown.settle()
+    shown.settle(hours=1)
+    status = shown.plugin("web-eu-1")
+    assert (status.state, status.running, status.rollout) == ("NoEffect", None, None)
+    told = {each.type: each for each in status.conditions}
+    assert (told["Ready"].status, told["Ready"].reason) == ("False", "NotInstalled")
+    assert "there is no preset web" in told["Ready"].message
+
+
 def complete_of(status: RolloutStatus) -> str:
     return next(each.message for each in status.conditions if each.type == "Complete")
 

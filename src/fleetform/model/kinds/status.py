@@ -24,7 +24,7 @@ def _by(key: str, text: str) -> Meta:
     return doc(text, extra_json_schema={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": [key]})
 
 
-State = Literal["UpToDate", "Waiting", "Blocked", "InFlight", "Failed", "Unreachable", "Paused", "Leaving"]
+State = Literal["UpToDate", "Waiting", "Blocked", "InFlight", "Failed", "Unreachable", "Paused", "Leaving", "NoEffect"]
 ConditionStatus = Literal["True", "False", "Unknown"]
 Hash = Annotated[str, doc("The hash of all that a state is made of.")]
 Moment = Annotated[str, doc("An RFC 3339 time.")]

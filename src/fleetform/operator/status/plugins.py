@@ -116,10 +116,17 @@ def leaving_status(removal: Removal, step: Step | None, state: PluginState, runn
         last_healthy=state.last_healthy.input_hash if state.last_healthy is not None else None,
         waits_for=_gates(held),
         until=_until(step.reasons if step is not None else ()),
-        rollout=PlaceInRollout(name=removal.rollout) if removal.rollout else None,
+        # By that name deletions are approved. Where they wait for nobody there is no rollout.
+        rollout=PlaceInRollout(name=removal.rollout) if any(each.gate == "deletes" for each in held) else None,
         waiting=held,
         conditions=[condition("UpToDate", False, reason_word(held[0].gate) if held else "Leaving", message)],
     )
+
+
+def without_effect(valid: Condition) -> PluginStatus:
+    """Of one that a person wrote and that comes to nothing, such as one beside a preset that is gone."""
+    why = valid.message if valid.reason != "Valid" else "no preset makes a plugin of it"
+    return PluginStatus(state="NoEffect", conditions=[condition("Ready", False, "NotInstalled", why), valid])
 
 
 def _state(told: Told) -> State:

@@ -15,14 +15,15 @@ from fleetform.app.listing.list_plugins import AppliedOverrides
 from fleetform.app.listing.list_rollouts import rollouts_of
 from fleetform.engine.plan.records import OwnerPlan, Removal
 from fleetform.loop.accepting import Refusal
-from fleetform.model.kinds.status import Condition, PlaceInRollout, PluginStatus, Status
+from fleetform.model.kinds.preset import PluginSpec
+from fleetform.model.kinds.status import Condition, PlaceInRollout, Status
 from fleetform.model.objects import Object, Ref
 from fleetform.model.results.decisions import Claim, PluginDecision, PluginKey
 from fleetform.operator.generated import PRESET_LABEL
 from fleetform.operator.status.objects import Validity, objects_told, revisions_told
 from fleetform.operator.status.owners import preset_told, rollout_told
 from fleetform.operator.status.passes import Amiss, Changes, Found, Pass, Placed, wanted_hash, whole_owner
-from fleetform.operator.status.plugins import Told, add_on_status, leaving_status, plugin_status
+from fleetform.operator.status.plugins import Told, add_on_status, leaving_status, plugin_status, without_effect
 from fleetform.operator.status.wanted import (
     ADD_ON,
     ADD_ONS,
@@ -140,6 +141,11 @@ class Projection:
                 return set()
             del self._taken[ref]
             self._gone[key] = ref
+            written = found.shown.fleet.snapshot.plugins.get(ref)
+            if written is not None and written.dialect == "native":
+                # What a person wrote into it is still there.
+                self._others |= {ref}
+                return self._put(self._without_effect_at(written))
             return self._drop(ref)
         self._leaving[key] = removal
         ref = self._named(key)
@@ -241,8 +247,10 @@ class Projection:
         cluster: what is wrong with them is all that there is to say."""
         for ref, plugin in fleet.snapshot.plugins.items():
             if plugin.dialect == "native" and ref not in self._taken:
-                status = PluginStatus(conditions=[self._validity.of(ref)])
-                yield Wanted(ref, status, generation=plugin.metadata.generation)
+                yield self._without_effect_at(plugin)
+
+    def _without_effect_at(self, plugin: Object[PluginSpec]) -> Wanted:
+        return Wanted(plugin.ref, without_effect(self._validity.of(plugin.ref)), generation=plugin.metadata.generation)
 
     def _show_others(self, wanted: Iterable[Wanted]) -> set[Ref]:
         changed: set[Ref] = set()
