@@ -228,7 +228,7 @@ def test_the_list_has_what_runs_and_what_ended(desk: Callable[[Folder], Desk]) -
     at = desk(upgrading())
     items = at.ask("rollout", "list", "-o", "json").json["items"]
     assert [(each["phase"], each["from"], each["to"]) for each in items] == [
-        ("Succeeded", None, None),
+        ("Succeeded", None, "1.0.0"),
         ("Progressing", "1.0.0", "1.1.0"),
     ]
     told = at.ask("rollout", "list").out

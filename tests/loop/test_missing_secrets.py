@@ -45,7 +45,7 @@ def reasons(fleet: Workloads) -> list[tuple[str, str, str]]:
     """What holds the plugin."""
     plan = fleet.settle().plan
     assert plan is not None
-    return [(each.gate, each.message, each.do) for step in plan.owners[0].steps for each in step.reasons]
+    return [(each.gate, each.message, str(each.do)) for step in plan.owners[0].steps for each in step.reasons]
 
 
 @pytest.mark.rule("S5", "B18")

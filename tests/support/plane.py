@@ -139,11 +139,11 @@ class Plane:
     clock: TurnedClock = field(default_factory=TurnedClock)
     renders: PlainRenders = field(default_factory=PlainRenders)
     targets: Targets = field(default_factory=Targets)
-    destination: Callable[[PluginDecision], Destination] = lambda plugin: FOLDER
     # What a new process has read so far.
     parses: Callable[[], tuple[DocumentCache, KeptReadings]] = lambda: (DocumentCache(), KeptReadings())
     # What people are told to do where it runs.
     words: Words = in_commands
+    destination: Callable[[PluginDecision], Destination] = lambda plugin: FOLDER
 
     def __post_init__(self) -> None:
         self.health = ScriptedHealth(self.targets)

@@ -14,14 +14,17 @@ def as_definition(revision: YamlMap) -> YamlMap:
     """The manifest of the definition that a PluginDefinitionRevision is of, as it was at that version."""
     metadata, spec = as_map(revision.get("metadata")), as_map(revision.get("spec"))
     version = str(spec.get("version", ""))
-    source = {key: each for key, each in as_map(spec.get("source")).items() if key != "digest"}
-    kept = {key: metadata[key] for key in ("namespace", "creationTimestamp") if key in metadata}
-    named = {"name": _definition_of(metadata, version), **kept}
+    source: YamlMap = {key: each for key, each in as_map(spec.get("source")).items() if key != "digest"}
+    kept: YamlMap = {key: metadata[key] for key in ("namespace", "creationTimestamp") if key in metadata}
+    named: YamlMap = {"name": _definition_of(metadata, version), **kept}
+    said: YamlMap = {"version": version, "options": spec.get("options") or []}
+    if source:
+        said["source"] = source
     return {
         "apiVersion": API_VERSION,
         "kind": "PluginDefinition",
         "metadata": {**named, "annotations": {FROM_REVISION: str(spec.get("contentHash", ""))}},
-        "spec": {"version": version, "options": spec.get("options") or [], **({"source": source} if source else {})},
+        "spec": said,
     }
 
 

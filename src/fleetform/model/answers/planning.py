@@ -207,7 +207,7 @@ class RolloutAnswer(AnswerRecord, frozen=True, kw_only=True):
     """A rollout as it stands. message says what a request comes to, in the answer to one.
 
     causes is what clusters failed with or wait for, the failed ones first: at most a screen of it (B33). changes are
-    the objects that it brings otherwise, while it is open.
+    the objects that it brings otherwise; once it is over, the first of them.
     """
 
     kind: Literal["Rollout"] = "Rollout"
