@@ -434,8 +434,11 @@ def test_a_cluster_that_leaves_keeps_what_is_retained_and_the_loop_lets_go_of_it
 
 
 @pytest.mark.rule("B22")
-def test_of_a_cluster_that_leaves_one_thing_is_told_what_was_applied_there_stays() -> None:
-    found = plane()
+@pytest.mark.parametrize("most", ["5%", "0"])
+def test_of_a_cluster_that_leaves_one_thing_is_told_what_was_applied_there_stays(most: str) -> None:
+    """Nobody is asked whether it may be deleted: it is not."""
+    head = "apiVersion: fleetform.dev/v1alpha1\nkind: LifecyclePolicy\nmetadata: {name: default, namespace: acme}\n"
+    found = plane(**{"lifecycle.yaml": f"{head}spec: {{maxDeletes: {most}}}\n"})
     found.destination = lambda plugin: Destination("kubernetes", f"acme/{plugin.cluster.ref.name}")
     found.restart()
     found.wait(hours=3)
@@ -446,6 +449,7 @@ def test_of_a_cluster_that_leaves_one_thing_is_told_what_was_applied_there_stays
     assert told[0] == ("Retained", "us-1 left the fleet")
     assert "Deleted" not in dict(told)
     assert found.store.get(plugin_ref("PluginState", ("acme", "us-1", "web-us-1"))) is None
+    assert found.control.run_pass().plan.removals == ()  # type: ignore[union-attr]
 
 
 @pytest.mark.rule("B23")

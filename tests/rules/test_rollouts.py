@@ -17,6 +17,7 @@ from fleetform.app.scope import Scope
 from fleetform.engine.plan.requests import abort
 from fleetform.load.reader import load_input
 from fleetform.model.objects import Ref
+from fleetform.syntax.times import time_text
 from support.fleets import NOW, fleet_of
 from support.repositories import PLAIN_GIT, Repository
 from support.worlds import Folder, cluster, definition, installed, manifest, policy, preset
@@ -703,6 +704,26 @@ def test_many_deletions_wait_for_approval_and_retained_plugins_stay() -> None:
     assert {step.action for step in kept.plan.removals} == {"nothing"}, (
         "what was stored says so, though the preset is gone"
     )
+
+
+@pytest.mark.rule("B22", "B26")
+def test_who_agreed_to_a_deletion_did_not_agree_to_the_next_one_of_what_was_installed_again() -> None:
+    folder = installed(policy=ONE, ceilings=lifecycle("{maxDeletes: 1}"))
+    folder.edit(preset=None)
+    assert {step.action for step in folder.plan.removals} == {"wait"}
+    removal = folder.fleet.world.removals[0]
+    bound = f"rollout: {removal.rollout}, stage: deletes, changeId: '{removal.change_id}', user: ada"
+    given = manifest("Approval", "deletes", f"{{{bound}}}")
+    folder.edit(given=given.replace("metadata: {", f"metadata: {{creationTimestamp: '{time_text(folder.now)}', "))
+    assert {step.action for step in folder.plan.removals} == {"delete"}
+    folder.now += timedelta(hours=1)
+    for each in ("qa-1", "eu-1", "eu-2"):
+        # Deleted, installed again an hour later, and no longer wanted once more.
+        state = folder.state(each)
+        assert state.attempt is not None
+        folder.put(each, structs.replace(state, attempt=structs.replace(state.attempt, started=folder.now)))
+    assert folder.fleet.world.removals[0].change_id == removal.change_id, "it is the same change"
+    assert {step.action for step in folder.plan.removals} == {"wait"}
 
 
 def config_map(name: str) -> str:

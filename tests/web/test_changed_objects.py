@@ -116,6 +116,7 @@ def test_another_version_is_told_as_that(served: ServedPlane, ask: Ask) -> None:
     edit(served, newer=newer)
     assert "1.0.0 → 1.1.0" in ask("plan").out
     assert "values changed" not in ask("plan").out
+    assert changes(served) == [("PluginDefinition", "web", "changed", [])], "once, and not as removed and added"
 
 
 def test_asked_for_a_time_before_the_first_the_history_says_when_that_was(served: ServedPlane) -> None:

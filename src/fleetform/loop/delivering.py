@@ -277,6 +277,7 @@ def let_go(image: Image, removals: Iterable[Removal], clusters: Container[Ref], 
     is on a cluster that can be reached says whose it is: there that is taken off it first.
     """
     records = dict(image.deliveries)
+    forgotten: dict[PluginKey, PluginState | None] = {}
     for removal in removals:
         record = records.get(removal.key)
         straight = record is not None and record.destination.kind == "kubernetes"
@@ -289,7 +290,12 @@ def let_go(image: Image, removals: Iterable[Removal], clusters: Container[Ref], 
             event = _ended(removal.key, image.plugin(removal.key), now)
             why = f"{removal.key[1]} left the fleet" if left else ""
             extras.events.append(structs.replace(event, event="Retained", reason=why))
-    return replace(image, deliveries=records) if len(records) != len(image.deliveries) else image
+            if left:
+                # Nothing of it is to be deleted any more, so nobody is asked for that.
+                forgotten[removal.key] = None
+    if len(records) == len(image.deliveries):
+        return image
+    return replace(image.with_plugins(forgotten), deliveries=records)
 
 
 def retained(image: Image, removals: Iterable[Removal]) -> frozenset[PluginKey]:

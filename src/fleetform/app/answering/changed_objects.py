@@ -68,7 +68,9 @@ def stored_changes(rollout: Rollout) -> list[ObjectChange]:
 
 
 def _between(known: KnownState, changes: OwnerChanges, then: Contents, now: Contents) -> Iterator[ObjectChange]:
+    """An object is told once: a definition that has another version now is no other one."""
     kept = KeptReader(known.kept)
+    found: dict[Ref, ObjectChange] = {}
     for identity in sorted(then.keys() | now.keys()):
         if then.get(identity) == now.get(identity):
             continue
@@ -79,7 +81,12 @@ def _between(known: KnownState, changes: OwnerChanges, then: Contents, now: Cont
         what: How = "added" if identity not in then else "removed" if identity not in now else "changed"
         kind, organization, name = any_.ref
         options = _options(before, after)
-        yield ObjectChange(kind=kind, organization=organization, name=name, change=what, options=options)
+        other = found.get(any_.ref)
+        if other is not None:
+            what = what if what == other.change else "changed"
+            options = sorted({*options, *other.options})
+        found[any_.ref] = ObjectChange(kind=kind, organization=organization, name=name, change=what, options=options)
+    yield from found.values()
 
 
 def changes_text(changed: Sequence[ObjectChange]) -> str:

@@ -7,6 +7,7 @@ organization joins them; everybody counts once, and nobody approves what they ma
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from datetime import datetime
 from typing import NamedTuple
 
 from msgspec import structs
@@ -89,7 +90,8 @@ class Consents:
             if user and (each.stage, each.change_id, user) not in seen and self._is_theirs(written):
                 groups = frozenset(each.groups or ()) if self._are_admitted else frozenset[str]()
                 bound = (rollout, each.stage, each.change_id, policy)
-                found.append(Approval(*bound, user, groups, comment=each.comment or ""))
+                given = _given(written)
+                found.append(Approval(*bound, user, groups, comment=each.comment or "", at=given))
         return tuple(found)
 
     def doubtful(self, rollout: str) -> Iterator[Doubt]:
@@ -109,6 +111,14 @@ class Consents:
         if author is None:
             return True
         return bool(author) and self._persons.name(author) == self._persons.name(written.spec.user or "")
+
+
+def _given(written: Object[ApprovalSpec]) -> datetime | None:
+    """When an API server took it; None where nobody says so, as in a folder."""
+    try:
+        return parse_time(written.metadata.creation_timestamp or "")
+    except ValueError:
+        return None
 
 
 def emergency_of(written: EmergencyChange | None, asked: Emergency | None, persons: Persons) -> Emergency | None:

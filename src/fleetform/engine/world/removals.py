@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
 from functools import cache
 from typing import Any, NamedTuple, Protocol
 
@@ -15,7 +16,7 @@ from msgspec import structs
 
 from fleetform.engine.decisions import Decisions
 from fleetform.engine.plan.gates.deletes import STAGE, most_deletes
-from fleetform.engine.plan.records import Change, ClusterFacts, Limits, Removal
+from fleetform.engine.plan.records import Approval, Change, ClusterFacts, Limits, Removal
 from fleetform.engine.plan.rollouts import Policy, rollout_name
 from fleetform.engine.world.consent import Consents, Persons, authors_of
 from fleetform.engine.world.contents import name_of_removal
@@ -98,6 +99,8 @@ def _removal(changes: Owners, key: PluginKey, admitted: Deployed) -> Removal:
     definition = admitted.definition or ""
     openings = changes.openings_of(organization)
     opening = openings.of(object_, definition) if object_ is not None else openings.of_nobody(definition)
+    attempt = changes.states[key].attempt
+    since = attempt.started if attempt is not None else None
     approvals = changes.consents_of(organization).of(name, policy.digest)
     return Removal(
         key,
@@ -109,10 +112,15 @@ def _removal(changes: Owners, key: PluginKey, admitted: Deployed) -> Removal:
         opening.on(here.cluster),
         name,
         policy.digest,
-        tuple(each for each in approvals if each.stage == STAGE),
+        # One that was given before this was installed was about what was installed then, and is used up.
+        tuple(each for each in approvals if each.stage == STAGE and not _is_older(each, since)),
         cluster_left=left,
         handed_to=handed_to,
     )
+
+
+def _is_older(approval: Approval, since: datetime | None) -> bool:
+    return approval.at is not None and since is not None and approval.at < since
 
 
 def _with_authors(changes: Owners, removals: list[Removal], limits: Mapping[str, Limits]) -> list[Removal]:
