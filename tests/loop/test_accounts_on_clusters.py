@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,24 +10,10 @@ import pytest
 from fleetform.outside.kubernetes.access import access_from_kubeconfig
 from fleetform.outside.kubernetes.client import Client
 from fleetform.outside.kubernetes.errors import UnauthorizedError
-from support.api_servers import ApiServer
 from support.waiting import until
 from support.workloads import MANIFESTS, Started, Workloads, document
 
 ALL: list[dict[str, Any]] = [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]
-
-
-@pytest.fixture
-def start(tmp_path: Path, workload_servers: list[ApiServer]) -> Iterator[Started]:
-    made: list[Workloads] = []
-
-    def start(clusters: int = 1, **delivery: Any) -> Workloads:
-        made.append(Workloads(tmp_path, workload_servers[:clusters], **delivery))
-        return made[-1]
-
-    yield start
-    for each in made:
-        each.close()
 
 
 def an_account(fleet: Workloads, rules: list[dict[str, Any]] | None = None) -> str:

@@ -3,40 +3,15 @@
 from __future__ import annotations
 
 from base64 import b64decode
-from collections.abc import Iterator
 from hashlib import sha256
-from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
 import pytest
 
 from fleetform.syntax.yaml_out import write_yaml
-from support.api_servers import ApiServer
 from support.kit import tools
-from support.workloads import MANIFESTS, Workloads
-
-TOKEN = {"name": "TOKEN", "valueFrom": {"secret": {"name": "web", "key": "token"}}}
-WITH_SECRET = MANIFESTS + dedent(
-    """
-    ---
-    apiVersion: v1
-    kind: Secret
-    metadata: {name: web}
-    stringData: {token: "${TOKEN}"}
-    """
-)
-OPTIONS = [{"name": "TOKEN", "type": "secret"}]
-
-
-@pytest.fixture
-def fleet(tmp_path: Path, workload_servers: list[ApiServer]) -> Iterator[Workloads]:
-    found = Workloads(tmp_path, workload_servers[:1])
-    found.keep_secret("web", token="tell-nobody")
-    found.offer("1.0.1", WITH_SECRET, options=OPTIONS)
-    found.write_preset(optionValues=[TOKEN])
-    yield found
-    found.close()
+from support.workloads import MANIFESTS, OPTIONS, TOKEN, Workloads
 
 
 def token_on(fleet: Workloads) -> str:

@@ -12,9 +12,10 @@ import pytest
 from msgspec import structs
 
 from fleetform.engine.plan.records import ClusterFacts, Removal, Step
-from fleetform.loop.delivering import Deliveries, announced, gone, handed_over, let_go
+from fleetform.loop.delivering import Deliveries, announced
 from fleetform.loop.drifting import corrected, delivered_keys, find_drift
 from fleetform.loop.image import Extras, Image
+from fleetform.loop.leaving import gone, handed_over, let_go
 from fleetform.loop.records import AdmittedState, DeliveryRecord, Destination, packed
 from fleetform.model.objects import Ref
 from fleetform.model.results.decisions import PluginKey

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,22 +13,11 @@ from fleetform.model.state import Attempt, Deployed, PluginState
 from fleetform.ports.state import KnownState
 from fleetform.ports.store import StoreError
 from fleetform.store.memory import MemoryStore
-from loop.test_applied_secrets import OPTIONS, TOKEN, WITH_SECRET, token_on
-from support.api_servers import ApiServer
+from loop.test_applied_secrets import token_on
 from support.fleets import NOW, PRESET, fleet_with, plugin_on
-from support.workloads import Workloads, document
+from support.workloads import TOKEN, Workloads, document
 
 LATE = {"path": "TOKEN", "valueFrom": {"secret": {"name": "late", "key": "token"}}}
-
-
-@pytest.fixture
-def fleet(tmp_path: Path, workload_servers: list[ApiServer]) -> Iterator[Workloads]:
-    found = Workloads(tmp_path, workload_servers[:1])
-    found.keep_secret("web", token="tell-nobody")
-    found.offer("1.0.1", WITH_SECRET, options=OPTIONS)
-    found.write_preset(optionValues=[TOKEN])
-    yield found
-    found.close()
 
 
 def override(fleet: Workloads) -> None:

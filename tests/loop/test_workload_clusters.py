@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,21 +11,8 @@ from fleetform.clusters import work
 from fleetform.clusters.ownership import LEFT_BY, OWNER, PLUGIN
 from fleetform.outside.kubernetes.client import Client
 from fleetform.outside.kubernetes.errors import BusyError
-from support.api_servers import ApiServer, ApiServers
+from support.api_servers import ApiServers
 from support.workloads import MANIFESTS, Started, Workloads, document
-
-
-@pytest.fixture
-def start(tmp_path: Path, workload_servers: list[ApiServer]) -> Iterator[Started]:
-    made: list[Workloads] = []
-
-    def start(clusters: int = 1, **delivery: Any) -> Workloads:
-        made.append(Workloads(tmp_path, workload_servers[:clusters], **delivery))
-        return made[-1]
-
-    yield start
-    for each in made:
-        each.close()
 
 
 def rolled_out(fleet: Workloads) -> None:

@@ -16,7 +16,7 @@ from fleetform.engine.plan.gates.concurrency import concurrency
 from fleetform.engine.plan.stages import Standing
 from fleetform.engine.plan.view import StageView
 from fleetform.engine.world.changes import OwnerChanges
-from fleetform.loop import accepting, admitting, control, delivering, intake
+from fleetform.loop import accepting, admitting, control, intake, leaving
 from fleetform.loop.delivering import Deliveries
 from fleetform.ports.sources import SourceFiles
 from fleetform.ports.store import Event
@@ -157,7 +157,7 @@ def _taken_as_whole(patch: Patch) -> None:
 
 def _empty_deletes(patch: Patch) -> None:
     """An empty source removes everything that was delivered."""
-    found = delivering.gone
+    found = leaving.gone
 
     def gone(image: Any, removals: Any, steps: Any) -> Any:
         every = dict.fromkeys(image.deliveries, "")
@@ -211,7 +211,7 @@ def _deaf(patch: Patch) -> None:
 
 def _never_at_rest(patch: Patch) -> None:
     """Every pass has something to tell."""
-    found = delivering.let_go
+    found = leaving.let_go
 
     def let_go(image: Any, removals: Any, clusters: Any, now: Any, extras: Any) -> Any:
         extras.events.append(Event(now, "acme", "eu-1", "web-eu-1", "Looked"))

@@ -38,6 +38,18 @@ MANIFESTS = dedent(
     """
 )
 
+TOKEN = {"name": "TOKEN", "valueFrom": {"secret": {"name": "web", "key": "token"}}}
+WITH_SECRET = MANIFESTS + dedent(
+    """
+    ---
+    apiVersion: v1
+    kind: Secret
+    metadata: {name: web}
+    stringData: {token: "${TOKEN}"}
+    """
+)
+OPTIONS = [{"name": "TOKEN", "type": "secret"}]
+
 
 def document(kind: str, name: str, spec: dict[str, Any], **metadata: Any) -> str:
     tree = {

@@ -21,12 +21,13 @@ from fleetform.loop.admitting import admit, places_of_joiners, render_targets, w
 from fleetform.loop.asking import Reply, RolloutRequest, answered_before, carry_out, deed_of, to_remember
 from fleetform.loop.caring import Care, Caretaker
 from fleetform.loop.deciding import with_placements
-from fleetform.loop.delivering import Deliveries, announced, gone, handed_over, let_go, retained
+from fleetform.loop.delivering import Deliveries, announced
 from fleetform.loop.destinations import Destinations, Logins
 from fleetform.loop.drifting import DriftSearch, corrected
 from fleetform.loop.holding import held_back
 from fleetform.loop.image import Extras, Image
 from fleetform.loop.intake import Intake
+from fleetform.loop.leaving import gone, handed_over, let_go, retained
 from fleetform.loop.observing import Seen, observe
 from fleetform.loop.reading_clusters import ClusterReadings
 from fleetform.loop.records import DeliveryRecord
