@@ -237,7 +237,7 @@ def test_a_missing_tool_is_told_and_tried_again() -> None:
     report = found.settle()
     assert list(report.unavailable.values()) == ["helm is not installed"]
     found.renders.failing.clear()
-    found.settle()
+    found.wait(minutes=1)
     assert found.versions["eu-2"] == "1.1.0"
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
+from msgspec import structs
 from prometheus_client.exposition import generate_latest
 from prometheus_client.registry import CollectorRegistry
 
@@ -11,9 +14,11 @@ from fleetform.app.plan import plan_answer
 from fleetform.app.scope import Scope
 from fleetform.app.why import why
 from fleetform.loop.metrics import Metrics
+from fleetform.loop.render_tries import RenderTries
 from fleetform.model.results.rendering import RenderFailure
 from fleetform.store.known_state import followed, read_with_troubles
 from loop.test_control import installed, upgraded
+from support.fleets import NOW
 from support.plane import Plane
 
 REFUSED = "https://charts.example.com refuses connections"
@@ -72,10 +77,10 @@ def test_it_is_told_once_and_is_over_when_the_source_is_back() -> None:
 
 def test_a_process_that_begins_anew_knows_since_when() -> None:
     found = waiting()
-    before = found.control.image.unrendered
+    before = found.control.image.known.unrendered
     found.restart()
     found.wait(minutes=5)
-    assert found.control.image.unrendered == before
+    assert found.control.image.known.unrendered == before
 
 
 def test_metrics_count_it_as_waiting_for_its_render() -> None:
@@ -87,3 +92,62 @@ def test_metrics_count_it_as_waiting_for_its_render() -> None:
     text = generate_latest(registry).decode()
     assert 'fleetform_plugins_waiting{gate="render",organization="acme"}' in text
     assert 'reason="InFlight"' not in text
+
+
+def beside(found: Plane) -> None:
+    """A second preset with a definition of its own on the same clusters, whose source is there."""
+    files = found.files.files
+    definition = files["definition.yaml"].replace("name: web", "name: proxy", 1)
+    preset = files["preset.yaml"].replace("name: web", "name: proxy").replace("  rolloutPolicy: standard\n", "")
+    files["proxy-definition.yaml"], files["proxy.yaml"] = definition, preset
+
+
+def test_other_plugins_start_on_its_cluster_while_its_source_is_down() -> None:
+    found = waiting()
+    beside(found)
+    found.wait(minutes=5)
+    running = {(cluster, name): parcel.version for (_, cluster, name), parcel in found.targets.there.items()}
+    assert running["eu-2", "proxy-eu-2"] == "1.0.0"
+    assert running["eu-2", "web-eu-2"] == "1.0.0"
+    assert asked(found).state.unrendered.keys() == {EU2}
+    found.renders.failing.clear()
+    found.wait(minutes=5)
+    assert found.versions["eu-2"] == "1.1.0"
+
+
+def test_a_source_that_is_down_is_asked_for_again_after_a_pause_and_not_with_every_pass() -> None:
+    found = waiting()
+    before = found.renders.count
+    for _ in range(3):
+        found.control.run_pass()
+    assert found.renders.count == before
+    found.wait(seconds=60)
+    assert found.renders.count == before + 2
+    found.clock.at -= timedelta(hours=1)
+    found.control.run_pass()
+    assert found.renders.count == before + 3, "also after a clock was turned back"
+
+
+def test_something_else_that_it_is_made_of_is_tried_at_once() -> None:
+    found = waiting()
+    stuck = found.control.run_pass().plan
+    assert stuck is not None
+    (step,) = stuck.renders
+    tries = RenderTries()
+    tries.note([step.key], (), stuck, NOW)
+    assert tries.resting(stuck, NOW) == {step.key}
+    assert tries.look_at == NOW + timedelta(seconds=30)
+    assert step.target is not None
+    other = structs.replace(step, target=structs.replace(step.target, input_hash="h1:other"))
+    (owner,) = stuck.owners
+    edited = structs.replace(stuck, owners=(structs.replace(owner, steps=(other,)),))
+    assert tries.resting(edited, NOW) == frozenset()
+
+
+def test_what_cannot_be_rendered_for_good_is_blocked_once_that_is_known() -> None:
+    found = waiting()
+    found.renders.failing["1.1.0"] = RenderFailure("there is no such chart", "name another")
+    found.wait(minutes=5)
+    assert asked(found).state.unrendered == {}
+    (item,) = [each for each in why(asked(found), Scope("acme")).items if each.cluster == "eu-2"]
+    assert (item.state, [each.gate for each in item.reasons]) == ("Blocked", ["render-failed"])

@@ -121,6 +121,7 @@ class Fleet:
             Redecide(side_of, at_version),
             self.input.authors,
             KeptReader(self.state.kept),
+            self.state.unrendered,
         )
 
     @cached_property

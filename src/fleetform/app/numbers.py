@@ -71,7 +71,7 @@ def _count_owner(counted: Numbers, found: Plan, owner: OwnerPlan, unrendered: Co
 def _count_step(counted: Numbers, organization: str, preset: str, step: Step, is_unrendered: bool = False) -> None:
     """A plugin is pending for one reason, the first that holds it or else its state, and waits for every gate."""
     gates = dict.fromkeys(reason.gate for reason in step.reasons)
-    if is_unrendered and step.action in ("start", "rollback"):
+    if is_unrendered and step.is_free:
         gates["render"] = None
     reason = next(iter(gates), step.state)
     counted.pending[organization, preset, reason] += 1

@@ -25,8 +25,6 @@ from fleetform.model.answers.planning import (
 from fleetform.syntax.times import time_text
 from fleetform.syntax.versions import VersionError, parse_version
 
-_STARTS = ("start", "rollback")
-
 
 def plan_answer(fleet: Fleet, scope: Scope) -> PlanAnswer:
     """A plan of the owners that have plugins in a scope; those that have nothing to do are counted."""
@@ -101,14 +99,14 @@ def _stage(
         waiting=[items[each.key] for each in steps if each.key in items and not _starts(each, items)],
         done=sorted(each.key[1] for each in steps if each.state == "UpToDate"),
         budget=FailureBudget(max=count.budget, used=count.failed),
-        clusters=stage_clusters(count, sum(each.action in _STARTS for each in steps)),
+        clusters=stage_clusters(count, sum(each.is_start for each in steps)),
         approvals=consent,
         soak_until=time_text(count.soaked_at) if count.soaked_at is not None else None,
     )
 
 
 def _starts(step: Step, items: Mapping[tuple[str, str, str], WhyItem]) -> bool:
-    return step.action in _STARTS and not is_unrendered(items[step.key].trouble)
+    return step.is_start and not is_unrendered(items[step.key].trouble)
 
 
 def stage_clusters(count: StageCount, starting: int) -> StageClusters:
@@ -145,7 +143,7 @@ def _beside(steps: list[Step], items: dict[tuple[str, str, str], WhyItem]) -> Pl
             healthy=0,
             failed=sum(each.state == "Failed" for each in others),
             unreachable=sum(each.state == "Unreachable" for each in others),
-            waiting=sum(each.action in ("wait", "block", *_STARTS) for each in others),
+            waiting=sum(each.is_free or each.action in ("wait", "block") for each in others),
         ),
         approvals=None,
         soak_until=None,

@@ -205,17 +205,17 @@ def with_unrendered(
     image: Image, found: Plan, unavailable: Mapping[PluginKey, str], now: datetime, extras: Extras
 ) -> Image:
     """The image with the starts that could not be rendered for now, each since when, and what of that is new."""
-    still: dict[PluginKey, Trouble] = {}
-    for step in found.starts:
+    before, still = image.known.unrendered, dict[PluginKey, Trouble]()
+    for step in (*found.starts, *found.renders):
         message = unavailable.get(step.key)
-        if message is None or step.action not in ("start", "rollback"):
+        if message is None or not step.is_free:
             continue
-        known = image.unrendered.get(step.key)
-        if known is None or known.message != message:
-            known = Trouble("render", message, known.since if known is not None else now)
+        trouble = before.get(step.key)
+        if trouble is None or trouble.message != message:
+            trouble = Trouble("render", message, trouble.since if trouble is not None else now)
             extras.events.append(Event(now, *step.key, event="NotRendered", reason=message))
-        still[step.key] = known
-    return replace(image, unrendered=still) if still != image.unrendered else image
+        still[step.key] = trouble
+    return replace(image, known=replace(image.known, unrendered=still)) if still != before else image
 
 
 def _change_id(step: Step, owner: OwnerPlan, image: Image) -> str:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from operator import is_
 from typing import NamedTuple
 
@@ -31,6 +31,7 @@ from fleetform.loop.leaving import gone, handed_over, let_go, retained
 from fleetform.loop.observing import Seen, observe
 from fleetform.loop.reading_clusters import ClusterReadings
 from fleetform.loop.records import DeliveryRecord
+from fleetform.loop.render_tries import RenderTries
 from fleetform.loop.sealing import Unsealing
 from fleetform.loop.standing import Standing
 from fleetform.loop.surroundings import Surroundings
@@ -39,8 +40,6 @@ from fleetform.model.objects import Object, Ref
 from fleetform.model.results.decisions import PluginKey
 from fleetform.ports.store import Deed, Event, UnavailableError
 
-# Until what could not be rendered for want of a tool or a source is tried again.
-_RENDER_PAUSE = timedelta(seconds=30)
 _NO_DESTINATION = "it cannot be delivered so from here: Flux needs a management cluster, a directory needs `serve`"
 
 
@@ -85,6 +84,7 @@ class Control:
         self._deliveries = Deliveries(around.deliverer, around.store.blob, around.beside, unsealing)
         self._readings = ClusterReadings(around)
         self._almanac = Almanac()
+        self._render_tries = RenderTries()
         self._plan: Plan | None = None
         self._destined_by: tuple[object, ...] = ()
 
@@ -187,9 +187,8 @@ class Control:
         found, changes = self._make_plan(fleet, now)
         unavailable = self._admit(fleet, found, changes, now)
         self._deliver(fleet, found, now)
-        again = now + _RENDER_PAUSE if unavailable else None
         looks = [
-            again,
+            self._render_tries.look_at,
             seen.look_at,
             read_again,
             found.next_look,
@@ -241,6 +240,9 @@ class Control:
             for step in found.starts
             if step.action != "delete" and step.progress.admitted is not None
         ]
+        resting, unrendered = self._render_tries.resting(found, now), self.image.known.unrendered
+        again = [step for step in found.renders if step.key not in resting]
+        targets += [(step.key, step.target) for step in again if step.target is not None]
         targets += places_of_joiners(found)
         destinations = Destinations(fleet, self._around.destination_of)
         nowhere = {key for key, _ in targets if key not in destinations}
@@ -248,6 +250,8 @@ class Control:
         around = self._around
         rendering = render_targets(fleet, reachable, self.image, around.renders, extras, changes, around.is_straight)
         rendering.unavailable |= held_back(fleet, found)
+        self._render_tries.note(rendering.unavailable, resting, found, now)
+        rendering.unavailable |= {key: unrendered[key].message for key in resting}
         for key, target in targets:
             if key in nowhere and target.input_hash is not None:
                 rendering.failed[target.input_hash] = _NO_DESTINATION

@@ -101,8 +101,9 @@ def held_back(fleet: Fleet, plan: Plan) -> dict[PluginKey, str]:
         return {}
     broken = Broken(fleet, fleet.unread)
     found = {}
-    for step in plan.starts:
-        plugin = fleet.decisions.plugins.get(step.key) if step.action == "start" else None
+    for step in (*plan.starts, *plan.renders):
+        wanted = step.action in ("start", "render")
+        plugin = fleet.decisions.plugins.get(step.key) if wanted else None
         errors = broken.touching(plugin) if plugin is not None else []
         if errors:
             ref = errors[0].object

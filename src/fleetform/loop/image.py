@@ -27,32 +27,27 @@ from fleetform.loop.records import (
 )
 from fleetform.model.objects import Ref
 from fleetform.model.results.decisions import PluginKey
-from fleetform.model.state import UNKNOWN, PluginState, Trouble
+from fleetform.model.state import UNKNOWN, PluginState
 from fleetform.ports.state import KnownState
 from fleetform.ports.store import Commit, Deed, Delete, Event, Message, Put, Store, StoreReader, plugin_key, plugin_ref
-from fleetform.store.known_state import DELIVERY, STATE, UNRENDERED, read_known_state, writes_between
+from fleetform.store.known_state import DELIVERY, STATE, read_known_state, writes_between
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 _delivery = msgspec.json.Decoder(DeliveryRecord)
 _source = msgspec.json.Decoder(SourceRecord)
 _state = msgspec.json.Decoder(AdmittedState)
-_trouble = msgspec.json.Decoder(Trouble)
 
 
 @dataclass(frozen=True)
 class Image:
-    """What is stored. Maps are never changed in place: a step makes another image.
-
-    unrendered are starts that cannot be rendered for now, since a source or a tool is not there.
-    """
+    """What is stored. Maps are never changed in place: a step makes another image."""
 
     known: KnownState
     files: Mapping[str, bytes]
     deliveries: Mapping[PluginKey, DeliveryRecord]
     states: Mapping[str, AdmittedState]
     source: SourceRecord = NO_SOURCE
-    unrendered: Mapping[PluginKey, Trouble] = field(default_factory=dict)
 
     @cached_property
     def open_rollouts(self) -> frozenset[str]:
@@ -118,7 +113,6 @@ def read_image(store: StoreReader, name: str) -> Image:
         {plugin_key(each.ref): _delivery.decode(each.body) for each in store.list(DELIVERY).records},
         {each.ref.name: _state.decode(each.body) for each in store.list(STATE).records},
         _source.decode(source.body) if source is not None else NO_SOURCE,
-        {plugin_key(each.ref): _trouble.decode(each.body) for each in store.list(UNRENDERED).records},
     )
 
 
@@ -147,7 +141,6 @@ def commit_image(store: Store, before: Image, after: Image, extras: Extras, now:
         *_writes(before.files, after.files, file_ref, lambda body: body),
         *_writes(before.deliveries, after.deliveries, partial(plugin_ref, DELIVERY), msgspec.json.encode),
         *_writes(before.states, after.states, state_ref, msgspec.json.encode),
-        *_writes(before.unrendered, after.unrendered, partial(plugin_ref, UNRENDERED), msgspec.json.encode),
     ]
     if after.source != before.source:
         writes.append(Put(SOURCE_REF, msgspec.json.encode(after.source)))

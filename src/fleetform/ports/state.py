@@ -52,10 +52,10 @@ class KnownState:
 
     stamps are times of creation, as they are written; plugins is what is known of each plugin, by cluster and name;
     placements are the clusters that a placement had chosen; rollouts is what is stored about those; kept are objects as
-    they were, by identity and hash. The rest is for those who ask alone: troubles are what keeps plugins from arriving
-    or from being judged, unrendered what keeps starts from being rendered for now, altered the input hashes that would
-    be rendered otherwise by now (R2-38). secret_key tells secrets apart without telling them (B18); it is never
-    exported.
+    they were, by identity and hash. unrendered are starts that cannot be rendered for now, since a source or a tool is
+    not there. Two are for those who ask alone: troubles are what keeps plugins from arriving or from being judged,
+    altered the input hashes that would be rendered otherwise by now (R2-38). secret_key tells secrets apart without
+    telling them (B18); it is never exported.
     """
 
     stamps: Mapping[Ref, str] = field(default_factory=dict)

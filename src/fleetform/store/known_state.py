@@ -38,7 +38,9 @@ from fleetform.ports.store import Changes, Delete, Put, Record, StoreReader, plu
 
 PLUGIN_STATE = "PluginState"
 # What a control plane stores beside: of these only what is amiss is for those who ask.
-DELIVERY, STATE, UNRENDERED = "Delivery", "AdmittedState", "Unrendered"
+DELIVERY, STATE = "Delivery", "AdmittedState"
+# Starts that could not be rendered a moment ago. An export has none: whether a source answers is not for others to say.
+UNRENDERED = "Unrendered"
 
 
 class _Section(NamedTuple):
@@ -94,7 +96,7 @@ KEPT = "KeptObject"
 # What digests of secrets are made with: it is of one database, and goes nowhere else.
 SECRET_KEY = "SecretKey"
 _SECRET_KEY_REF = Ref(SECRET_KEY, "", "digests")
-KINDS = frozenset({KEPT, SECRET_KEY, *(section.kind for section in _SECTIONS)})
+KINDS = frozenset({KEPT, SECRET_KEY, UNRENDERED, *(section.kind for section in _SECTIONS)})
 # What becomes of sections: fields of what is known, and of what is stored about rollouts.
 _KNOWN_AS = {
     "Stamp": "stamps",
@@ -103,6 +105,7 @@ _KNOWN_AS = {
     "PlacementDecision": "placements",
     KEPT: "kept",
     SECRET_KEY: "secret_key",
+    UNRENDERED: "unrendered",
 }
 _STORED_AS = {
     "Silence": ("silent_since", "silent_because"),
@@ -133,15 +136,13 @@ def read_known_state(store: StoreReader, name: str, version: int | None = None) 
 
 
 def read_with_troubles(store: StoreReader, name: str, version: int | None = None) -> KnownState:
-    """The same with what is amiss about deliveries and renders, for those who ask about plugins."""
+    """The same with what is amiss about what was delivered, for those who ask about plugins."""
     known = read_known_state(store, name, version)
     deliveries = store.list(DELIVERY, version=version).records
     states = store.list(STATE, version=version).records
-    unrendered = store.list(UNRENDERED, version=version).records
     return replace(
         known,
         troubles=_with_troubles({}, deliveries, ()),
-        unrendered=_with_unrendered({}, unrendered, ()),
         altered=_with_altered(frozenset(), states, ()),
     )
 
@@ -161,15 +162,6 @@ def _with_troubles(
     return found
 
 
-def _with_unrendered(
-    before: Mapping[PluginKey, Trouble], now: Iterable[Record], gone: Iterable[Ref]
-) -> Mapping[PluginKey, Trouble]:
-    found = {**before, **{plugin_key(each.ref): _trouble.decode(each.body) for each in now}}
-    for ref in gone:
-        found.pop(plugin_key(ref), None)
-    return found
-
-
 def _with_altered(before: frozenset[str], now: Iterable[Record], gone: Iterable[Ref]) -> frozenset[str]:
     changed = {record.ref.name: bool(_state.decode(record.body).changed) for record in now}
     changed |= {ref.name: False for ref in gone}
@@ -179,7 +171,6 @@ def _with_altered(before: frozenset[str], now: Iterable[Record], gone: Iterable[
 # What is amiss: the kind of the records, the field, and how it follows them.
 _AMISS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     (DELIVERY, "troubles", _with_troubles),
-    (UNRENDERED, "unrendered", _with_unrendered),
     (STATE, "altered", _with_altered),
 )
 
@@ -235,6 +226,9 @@ def _read(store: StoreReader, kinds: Collection[str], name: str, version: int | 
     if SECRET_KEY in kinds:
         keys = store.list(SECRET_KEY, version=version).records
         known = replace(known, secret_key=keys[0].body.decode() if keys else "")
+    if UNRENDERED in kinds:
+        records = store.list(UNRENDERED, version=version).records
+        known = replace(known, unrendered={plugin_key(each.ref): _trouble.decode(each.body) for each in records})
     if KEPT not in kinds:
         return known
     kept = [_kept.decode(record.body) for record in store.list(KEPT, version=version).records]
@@ -252,11 +246,23 @@ def writes_between(before: KnownState, after: KnownState) -> list[Put | Delete]:
     found += [Delete(_kept_ref(key)) for key in before.kept if key not in after.kept]
     if after.secret_key != before.secret_key and after.secret_key:
         found.append(Put(_SECRET_KEY_REF, after.secret_key.encode()))
+    found += _unrendered_writes(before.unrendered, after.unrendered)
     return [*found, *_plugin_writes(before.plugins, after.plugins)]
 
 
 def _kept_ref(key: tuple[str, str]) -> Ref:
     return Ref(KEPT, "", f"{key[0]}={key[1]}")
+
+
+def _unrendered_writes(
+    before: Mapping[PluginKey, Trouble], after: Mapping[PluginKey, Trouble]
+) -> Iterator[Put | Delete]:
+    for key in sorted(changed_keys(after, before)):
+        ref = plugin_ref(UNRENDERED, key)
+        if key not in after:
+            yield Delete(ref)
+        elif after[key] != before.get(key):
+            yield Put(ref, msgspec.json.encode(after[key]))
 
 
 def _plugin_writes(before: PluginStates, after: PluginStates) -> Iterator[Put | Delete]:

@@ -250,7 +250,7 @@ class Waits:
 
 def trouble_of(step: Step, known: KnownState) -> ReportedTrouble | None:
     """What keeps a plugin from arriving or from being judged, unless what was under way is over."""
-    unrendered = known.unrendered.get(step.key) if step.action in ("start", "rollback") else None
+    unrendered = known.unrendered.get(step.key) if step.is_free else None
     if unrendered is not None:
         return reported_trouble(unrendered)
     found = known.troubles.get(step.key)
@@ -309,7 +309,7 @@ def drift_text(files: Sequence[str]) -> str:
 
 def shown_state(step: Step) -> PluginPhase:
     """What a plugin has come to so far: what a plan starts has not started yet."""
-    return "Waiting" if step.action in ("start", "rollback", "delete") else step.state
+    return "Waiting" if step.is_start or step.action == "delete" else step.state
 
 
 def _runs(state: PluginState) -> str | None:

@@ -91,7 +91,7 @@ def _answer(fleet: Fleet, waits: Waits | None, owner: OwnerPlan | None, rollout:
     counts: dict[str, StageCount] = {}
     if owner is not None and owner.rollout is not None and owner.rollout.name == rollout.name:
         counts = {each.name: each for each in owner.stages}
-    starts = Counter(each.stage for each in owner.steps if each.action in ("start", "rollback")) if owner else Counter()
+    starts = Counter(each.stage for each in owner.steps if each.is_start) if owner else Counter()
     # By the policy that the rollout has, so that stages stand in its order.
     known = {each.name: each for each in rollout.stages}
     every = [known.get(rule.name, StageTimes(rule.name)) for rule in rollout.policy.stages]

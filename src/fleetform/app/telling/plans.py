@@ -134,7 +134,7 @@ class _Telling:
             elif action == "wait":
                 waiting.append(step)
             # A plan may already have started another try, or the way back.
-            if state == "Failed" or action == "start" or action == "rollback":
+            if state == "Failed" or step.is_start:
                 failed.append(step)
             if candidate.forced or candidate.forced_at is not None:
                 forced.append(candidate)
@@ -332,7 +332,7 @@ def _runs(healthy: Deployed | None, step: Step) -> str | None:
     if healthy is not None:
         return healthy.version
     admitted = step.progress.admitted
-    return admitted.version if admitted is not None and step.action not in ("start", "rollback") else None
+    return admitted.version if admitted is not None and not step.is_start else None
 
 
 def _blocking(held: list[tuple[Reason, list[Step]]]) -> list[Cause]:

@@ -34,7 +34,7 @@ def writes(found: Plan) -> list[Write]:
     for owner in found.owners:
         for step in owner.moves:
             stored = states.get(step.key, UNKNOWN)
-            if step.action not in ("start", "rollback"):
+            if not step.is_start:
                 places.append(Write(step.key, step.progress))
                 continue
             starts.append(Write(step.key, step.progress, is_start=True))

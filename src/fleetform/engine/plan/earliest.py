@@ -42,7 +42,7 @@ class Outlook:
         """
         found = self._found
         if step.action not in ("wait", "block"):
-            return Earliest(found.at if step.action in ("start", "rollback", "delete") else None, (), None)
+            return Earliest(found.at if step.is_start or step.action == "delete" else None, (), None)
         decider = deciding(step.reasons)
         conditions = tuple(reason for reason in step.reasons if reason.until is None)
         at: datetime | None = found.at

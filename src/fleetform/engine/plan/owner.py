@@ -35,7 +35,17 @@ def plan_owner(
     emergency = in_force(change, limits, now)
     rollout, replaced = current_rollout(change, members, emergency, replace, now)
     view = View(
-        now, change, rollout, limits, emergency, world.states, round_.busy, round_.pending, round_.almanac, look=look
+        now,
+        change,
+        rollout,
+        limits,
+        emergency,
+        world.states,
+        round_.busy,
+        round_.pending,
+        round_.almanac,
+        look=look,
+        unrendered=world.unrendered,
     )
     _count_in(view, members)
     if rollout is not None and rollout.started is None and _concerns_nobody(view, members):
@@ -106,7 +116,7 @@ def _answer(
         at_rest=at_rest,
         keys=frozenset([step.key for step in steps]) if at_rest else frozenset(),
         moves=moves,
-        starts=tuple([step for step in steps if step.action == "start" or step.action == "rollback"]),
+        starts=tuple([step for step in steps if step.is_start]),
         next_look=first_due(steps, view.look),
         stands_alone=not dependent and not any(step.progress.in_flight for step in steps),
     )
@@ -212,7 +222,7 @@ def _is_stuck(view: View, rollout: Rollout, steps: list[Step]) -> bool:
     if rollout.queued is None or rollout.started is None or rollout.paused or view.change.crowd is not None:
         return False
     for step in steps:
-        if step.action == "start" or step.state == "InFlight":
+        if step.action in ("start", "render") or step.state == "InFlight":
             return False
     tallies = [*(stage.tally for stage in view.stages), view.loose]
     if any(tally.of(*_AT_WORK) for tally in tallies):

@@ -83,6 +83,8 @@ def _waiting_as_before(previous: Plan | None, world: World, now: datetime) -> di
     """
     if previous is None or previous.world.limits != world.limits or not _is_fresh(previous, now):
         return {}
+    if previous.world.unrendered != world.unrendered:
+        return {}
     if not all(owner.stands_alone for owner in previous.owners):
         return {}
     if any(step.progress.in_flight for step in previous.removals):

@@ -193,13 +193,17 @@ class Limits(Struct, frozen=True):
 
 
 class World(Struct, frozen=True, eq=False):
-    """Everything that a plan depends on but the time. complete: all was loaded and rendered, so absence means gone."""
+    """Everything that a plan depends on but the time. complete: all was loaded and rendered, so absence means gone.
+
+    unrendered are plugins whose start could not be rendered a moment ago, as a source or a tool is not there.
+    """
 
     changes: tuple[Change, ...]
     states: Mapping[PluginKey, PluginState]
     removals: tuple[Removal, ...] = ()
     limits: Mapping[str, Limits] = {}
     complete: bool = True
+    unrendered: frozenset[PluginKey] = frozenset()
 
     def limits_of(self, organization: str) -> Limits:
         return self.limits.get(organization, STANDARD_LIMITS)
@@ -218,7 +222,8 @@ class Reason(Struct, frozen=True, gc=False):
     ref: Ref | None = None
 
 
-Action = Literal["start", "wait", "block", "rollback", "delete", "nothing"]
+# render: nothing holds it, and it starts once it can be rendered again.
+Action = Literal["start", "render", "wait", "block", "rollback", "delete", "nothing"]
 State = Literal["UpToDate", "Waiting", "Blocked", "InFlight", "Failed", "Unreachable", "Paused"]
 
 
@@ -232,6 +237,16 @@ class Step(Struct, frozen=True, gc=False):
     reasons: tuple[Reason, ...] = ()
     stage: str | None = None
     target: Deployed | None = None
+
+    @property
+    def is_start(self) -> bool:
+        """Whether it starts something with this plan: what is wanted, or what was healthy before."""
+        return self.action == "start" or self.action == "rollback"
+
+    @property
+    def is_free(self) -> bool:
+        """Whether nothing holds it: it starts with this plan, or once it can be rendered."""
+        return self.is_start or self.action == "render"
 
 
 class StageCount(Struct, frozen=True):
@@ -307,3 +322,10 @@ class Plan(Struct, frozen=True, eq=False):
     def starts(self) -> list[Step]:
         deleted = [step for step in self.removals if step.action == "delete"]
         return [*(step for owner in self.owners for step in owner.starts), *deleted]
+
+    @property
+    def renders(self) -> list[Step]:
+        """What would start if it could be rendered."""
+        if not self.world.unrendered:
+            return []
+        return [step for owner in self.owners for step in owner.steps if step.action == "render"]

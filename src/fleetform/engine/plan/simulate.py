@@ -57,7 +57,9 @@ class _Run:
         self.scenario, self.start, self.now = scenario, start, start
         self.until = scenario.until or start + _HORIZON
         self.states: dict[PluginKey, PluginState] = dict(world.states)
-        self.world = structs.replace(world, states=self.states, limits=_with_retries(world, scenario.retries))
+        # What cannot be rendered now can be by then: nobody knows when.
+        limits = _with_retries(world, scenario.retries)
+        self.world = structs.replace(world, states=self.states, limits=limits, unrendered=frozenset())
         self.almanac = Almanac()
         self.events: list[Event] = []
         self.rollouts: dict[str, Rollout] = {}
@@ -157,7 +159,7 @@ class _Run:
 
     def _note(self, step: Step, stored: PluginState) -> None:
         attempt, last = step.progress.attempt, stored.attempt
-        if step.action in ("start", "rollback"):
+        if step.is_start:
             if step.action == "start":
                 self._tell(step.key, "Started", step.progress)
         elif attempt is not None and last is not None and attempt.phase != last.phase:

@@ -146,6 +146,8 @@ def _free(view: View, member: Member, held: Held) -> Step:
         return _with(held.free, _failed(view, member))
     if reasons:
         return _held(member, verdict_of(reasons), None)
+    if candidate.key in view.unrendered:
+        return _to_render(member, member.target, None)
     view.busy[candidate.cluster.key] = candidate.key
     after = _after_start(view, progress, member.target, _place_in_the_last(view, member), "")
     return Step(candidate.key, "start", "InFlight", after, (), None, member.target)
@@ -238,6 +240,8 @@ def _start_meanwhile(view: View, member: Member, baseline: Deployed) -> Step:
     reasons = _baseline_reasons(view, member, baseline)
     if reasons:
         return _held(member, verdict_of(reasons), _stage_name(view, member))
+    if candidate.key in view.unrendered:
+        return _to_render(member, baseline, None)
     view.busy[candidate.cluster.key] = candidate.key
     is_fixed = view.rollout is not None and view.rollout.started is not None
     place = enrolment_of(view, member) if is_fixed else progress.enrolment
@@ -266,7 +270,17 @@ def _meanwhile(member: Member, meanwhile: Deployed, own: Reasons) -> tuple[Deplo
     return (meanwhile, others) if len(others) < len(own) else (member.target, own)
 
 
+def _to_render(member: Member, target: Deployed, stage: str | None) -> Step:
+    """What could not be rendered a moment ago takes no turn on its cluster: others may start there until it can be."""
+    return Step(member.candidate.key, "render", "Waiting", member.progress, (), stage, target)
+
+
 def _start(view: View, member: Member, target: Deployed, here: StageView | None) -> Step:
+    if member.candidate.key in view.unrendered:
+        if here is not None:
+            # Its slot is kept: the rest of its stage is most likely made of the same.
+            here.taken += 1
+        return _to_render(member, target, _stage_name(view, member))
     if member.position >= 0:
         view.stages[member.position].first_starts += 1
     _take_place(view, member, here)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -76,6 +76,7 @@ class View:
 
     loose are members that are in no stage. look is when something under way is due; joins: a cluster is new to the
     rollout. verdicts keeps what plugins have in common; under_way are the clusters that it works on, or that soak.
+    unrendered are plugins that could not be rendered a moment ago.
     """
 
     now: datetime
@@ -93,6 +94,7 @@ class View:
     joins: bool = False
     verdicts: Verdicts = field(default_factory=Verdicts)
     under_way: list[str] = field(default_factory=list)
+    unrendered: Collection[PluginKey] = ()
 
     @property
     def forgives(self) -> bool:

@@ -64,7 +64,8 @@ class OwnerChanges:
     """The changes of all owners of one pass.
 
     before only saves work: the answer does not depend on it. authors are those who made files what they are. redecide
-    and kept, objects that are others by now, are for clusters that join while a rollout runs (B21).
+    and kept, objects that are others by now, are for clusters that join while a rollout runs (B21). unrendered are
+    plugins that could not be rendered a moment ago.
     """
 
     def __init__(
@@ -76,10 +77,12 @@ class OwnerChanges:
         redecide: Redecide | None = None,
         authors: Authors = NO_AUTHORS,
         kept: KeptObjects = NOTHING_KEPT,
+        unrendered: Iterable[PluginKey] = (),
     ) -> None:
         self.decisions, self.inputs, self.stored = decisions, inputs, stored
         self.snapshot: Snapshot = decisions.index.snapshot
         self._redecide, self._kept, self.authors = redecide, kept, authors
+        self._unrendered = frozenset(unrendered)
         # The parts of the pass before, and not the pass: that would keep all passes before it, too.
         self._earlier: _Earlier = before._handed_on() if before is not None else _Earlier()
         self.hashes: ContentHashes = ContentHashes(self.snapshot, before.hashes if before is not None else None)
@@ -148,7 +151,8 @@ class OwnerChanges:
         """Everything that a plan depends on. complete: all was loaded, so that absence means gone (B22)."""
         changes = tuple(self.change(owner) for owner in self._plugins)
         limits = {name: self._context(name).limits for name in self._organizations()}
-        found = World(changes, self.states, removals_of(self, self._unwanted, limits), limits, complete)
+        removals = removals_of(self, self._unwanted, limits)
+        found = World(changes, self.states, removals, limits, complete, self._unrendered)
         before = self._earlier.world
         self._world = before if before is not None and _same_world(before, found) else found
         return self._world
@@ -384,4 +388,5 @@ def _same_world(one: World, other: World) -> bool:
         and all(mine is theirs for mine, theirs in zip(one.changes, other.changes, strict=True))
         and one.limits == other.limits
         and one.removals == other.removals
+        and one.unrendered == other.unrendered
     )

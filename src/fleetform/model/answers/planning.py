@@ -74,7 +74,7 @@ class WhyItem(AnswerRecord, frozen=True, kw_only=True):
     preset: str | None
     definition: str | None
     state: PluginPhase
-    action: Literal["start", "wait", "block", "rollback", "delete", "nothing"]
+    action: Literal["start", "render", "wait", "block", "rollback", "delete", "nothing"]
     from_: str | None = field(name="from")
     to: str | None
     unknown: bool

@@ -47,7 +47,7 @@ class Amiss:
             self._troubles = {key: each.trouble for key, each in records if each.trouble is not None}
         if last is None or last.states is not image.states:
             self._altered = frozenset(hash_ for hash_, each in image.states.items() if each.changed)
-        return replace(image.known, troubles=self._troubles, unrendered=image.unrendered, altered=self._altered)
+        return replace(image.known, troubles=self._troubles, altered=self._altered)
 
 
 class Placed(NamedTuple):
@@ -159,7 +159,8 @@ class Changes:
             names = changed_keys(known.get(ref, {}), known_then.get(ref, {}))
             found.update((ref.organization, ref.name, name) for name in names)
         found.update(changed_keys(now.image.deliveries, last.image.deliveries if last is not None else {}))
-        found.update(changed_keys(now.image.unrendered, last.image.unrendered if last is not None else {}))
+        unrendered_then = last.image.known.unrendered if last is not None else {}
+        found.update(changed_keys(now.image.known.unrendered, unrendered_then))
         if last is not None and now.image.states is not last.image.states:
             altered = changed_keys(now.image.states, last.image.states)
             found.update(self._running({each for each in altered if each in last.image.states}))

@@ -133,7 +133,7 @@ def _state(told: Told) -> State:
     if told.step is None:
         return "Blocked"
     # A plan is made before what it starts is stored.
-    if told.step.action in ("start", "rollback") and told.state.in_flight:
+    if told.step.is_start and told.state.in_flight:
         return "InFlight"
     return shown_state(told.step)
 
@@ -152,7 +152,7 @@ def _held(plugin: PluginDecision, reasons: Sequence[Reason] | None) -> list[Held
 def _unrendered(told: Told) -> Iterator[HeldBy]:
     """That what its plan starts is not made yet, as something to render it is not there for now."""
     message = next((each.message for each in told.amiss if each.type == "NotRendered"), None)
-    if message is not None and told.step is not None and told.step.action in ("start", "rollback"):
+    if message is not None and told.step is not None and told.step.is_free:
         yield HeldBy(gate="render", message=message)
 
 
