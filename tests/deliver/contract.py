@@ -10,7 +10,7 @@ from fleetform.ports.delivery import Deliverer, Note, Parcel
 
 A: PluginKey = ("acme", "eu-1", "cert-manager")
 B: PluginKey = ("acme", "eu-2", "cert-manager")
-NOTE = Note("cert-manager 1.4.0 on eu-1", ["eu-1  cert-manager 1.3.2 → 1.4.0  stage qa"])
+NOTE = Note({each: f"{each[1]}  {each[2]}  1.3.2 → 1.4.0  cert-manager-7f3a, stage qa" for each in (A, B)})
 
 
 def parcel(key: PluginKey, **files: str) -> Parcel:

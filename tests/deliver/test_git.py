@@ -71,10 +71,12 @@ class TestGit(DeliveryContract):
         assert git(self.remote, "rev-list", "--count", "main").strip() == "1"
         assert git(self.remote, "log", "--format=%an%n%B", "main").split("\n")[:4] == [
             "Fleetform",
-            NOTE.headline,
+            "2 plugins",
             "",
-            NOTE.lines[0],
+            NOTE.lines[A],
         ]
+        self.delivery.deliver([parcel(A, one="2")], [], NOTE)
+        assert git(self.remote, "log", "-1", "--format=%B", "main").strip() == NOTE.lines[A]
 
     @pytest.mark.rule("R0-19")
     def test_delivering_what_is_there_makes_no_commit(self) -> None:

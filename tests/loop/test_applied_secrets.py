@@ -82,7 +82,7 @@ def test_a_secret_that_is_gone_is_named(fleet: Workloads) -> None:
     client.delete(client.resource("v1", "Secret"), fleet.namespace, "web")
     (fleet.folder / "fleet" / "kept-web.yaml").unlink()
     fleet.wait(700)
-    fleet.opened().control._around.beside.looks.clear()  # type: ignore[attr-defined]
+    fleet.opened().control._around.beside._ways[0].looks.clear()  # type: ignore[attr-defined]
     fleet.look_for_drift()
     fleet.settle()
     assert fleet.trouble("c1").message == "there is no Secret web with a key token"

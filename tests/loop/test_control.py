@@ -686,21 +686,24 @@ def test_a_delivery_tells_what_it_brings_and_why() -> None:
     notes.clear()
     upgraded(found)
     found.wait(hours=3)
-    name = notes[0].headline.split("  ")[3]
+    said = ["\n".join(each.lines.values()) for each in notes]
+    name = said[0].split("  ")[3]
     assert name.startswith("web-")
     assert name.endswith(", stage dev")
-    assert [(each.headline, tuple(each.lines)) for each in notes] == [
-        (f"eu-2  web-eu-2  1.0.0 → 1.1.0  {name}", ()),
-        (f"eu-1  web-eu-1  1.0.0 → 1.1.0  {name.replace('stage dev', 'stage gold')}", ()),
-        (f"us-1  web-us-1  1.0.0 → 1.1.0  {name.replace('stage dev', 'stage gold')}", ()),
+    assert said == [
+        f"eu-2  web-eu-2  1.0.0 → 1.1.0  {name}",
+        f"eu-1  web-eu-1  1.0.0 → 1.1.0  {name.replace('stage dev', 'stage gold')}",
+        f"us-1  web-us-1  1.0.0 → 1.1.0  {name.replace('stage dev', 'stage gold')}",
     ]
     notes.clear()
     del found.files.files["preset.yaml"]
     found.wait(hours=1)
-    assert (notes[0].headline, tuple(notes[0].lines)) == (
+    keys = [("acme", cluster, f"web-{cluster}") for cluster in ("eu-1", "eu-2", "us-1")]
+    assert notes[0].text(keys).split("\n") == [
         "3 plugins",
-        ("eu-1  web-eu-1  removed", "eu-2  web-eu-2  removed", "us-1  web-us-1  removed"),
-    )
+        "",
+        *(f"{cluster}  {name}  removed" for _, cluster, name in keys),
+    ]
 
 
 def test_a_delivery_that_fails_holds_up_no_other_of_its_destination() -> None:

@@ -117,7 +117,7 @@ def test_what_is_admitted_and_was_started_and_is_not_there_is_brought() -> None:
     ((path, parcels, removals, note),) = post.brought
     assert (path, [each.key for each in parcels], removals) == ("out", [A], [])
     assert (parcels[0].files, parcels[0].input_hash) == ({"web.yaml": b"kind: ConfigMap\n"}, "v1:a")
-    assert note == Note("eu-1  a  1.0.0  rollout")
+    assert note == Note({A: "eu-1  a  1.0.0  rollout"})
     assert after.deliveries == {A: arrived()}
     assert deliver(Post(), after, dict.fromkeys(states, FOLDER)) is after, "it is there"
 
@@ -149,14 +149,14 @@ def test_files_are_removed_from_where_a_plugin_was_before() -> None:
     after = deliver(
         post, image({A: admitted(), B: admitted()}, {A: arrived(BRANCH), B: arrived(BRANCH)}), {A: FOLDER, B: FOLDER}
     )
-    assert [(path, len(parcels), removals, note.headline) for path, parcels, removals, note in post.brought] == [
-        ("out", 2, [], "2 plugins"),
-        (BRANCH.path, 0, [A, B], "2 plugins moved"),
+    assert [(path, len(parcels), removals, note.lines[B]) for path, parcels, removals, note in post.brought] == [
+        ("out", 2, [], "eu-1  b  1.0.0  rollout"),
+        (BRANCH.path, 0, [A, B], "eu-1  b  moved"),
     ]
     assert after.deliveries == {A: arrived(), B: arrived()}
     post = Post()
     deliver(post, image({A: admitted()}, {A: arrived(BRANCH)}), {A: FOLDER})
-    assert post.brought[-1][3] == Note("a moved")
+    assert post.brought[-1][3] == Note({A: "eu-1  a  moved"})
 
 
 def test_a_removal_that_fails_is_tried_for_a_day_and_then_left_behind() -> None:
@@ -293,7 +293,7 @@ def test_a_delivery_says_what_it_brings_and_why(more: dict[str, Any], line: str)
     before = image({A: admitted(**more), B: admitted()}, {B: arrived(), C: arrived()})
     deliver(post, before, {A: FOLDER, B: FOLDER}, {C: ""})
     ((_, _, _, note),) = post.brought
-    assert note == Note("2 plugins", [f"eu-1  a  {line}", "eu-1  c  removed"])
+    assert note == Note({A: f"eu-1  a  {line}", C: "eu-1  c  removed"})
 
 
 # ---- What goes
@@ -362,7 +362,9 @@ def test_where_something_goes_is_stored_before_it_is_there() -> None:
 
 def test_the_pause_after_a_try_that_took_long_begins_at_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     no, seconds = Failure("no", ""), iter(range(0, 10_000, 60))
-    monkeypatch.setattr("fleetform.loop.delivering.time", SimpleNamespace(monotonic=lambda: float(next(seconds))))
+    for each in ("delivering", "delivery_outcomes"):
+        clock = SimpleNamespace(monotonic=lambda: float(next(seconds)))
+        monkeypatch.setattr(f"fleetform.loop.{each}.time", clock)
     after = deliver(Post(a=no), image({A: admitted()}), {A: BRANCH})
     failing = after.deliveries[A].failing
     assert failing is not None

@@ -212,7 +212,7 @@ def test_what_is_delivered_is_what_was_rendered_beside_an_inventory_and_nothing_
     found = installed()
     parcels = list(found.targets.there.values())
     assert {kind for each in parcels for kind in _kinds(each.files.values())} == {"ConfigMap"}
-    assert DirectoryDelivery(str(tmp_path)).deliver(parcels, [], Note("all")) == {}
+    assert DirectoryDelivery(str(tmp_path)).deliver(parcels, [], Note({})) == {}
     written = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
     folders = {f"{cluster}/{plugin}" for _, cluster, plugin in found.targets.there}
     rendered = {f"{each.key[1]}/{each.key[2]}/{name}" for each in parcels for name in each.files}

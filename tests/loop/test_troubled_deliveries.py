@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 import pytest
+from msgspec import structs
 
 from fleetform.loop.delivering import Deliveries
 from fleetform.loop.image import Extras, Image
@@ -211,3 +212,68 @@ def test_a_removal_that_fails_rests_as_a_delivery_does() -> None:
     world.deliver(KEY)
     world.deliver(KEY, later=timedelta(seconds=1))
     assert world.places[OLD].calls == 2
+
+
+# ---- What is on its way beside the passes
+
+
+def test_what_is_on_its_way_is_removed_from_there_if_it_is_to_be_elsewhere_by_then() -> None:
+    world = World()
+    world.destination = NEW
+    world.places[NEW].broken = UNDER_WAY
+    record = world.deliver()
+    assert record == DeliveryRecord(NEW, since=NOW), "it may be there from now on, and has not arrived"
+    world.destination, world.places[NEW].broken = OLD, None
+    world.places[NEW].there = {KEY}
+    record = world.deliver()
+    assert record == DeliveryRecord(OLD, "v1:a", DIGEST, NOW)
+    assert (world.places[OLD].there, world.places[NEW].there) == ({KEY}, set())
+
+
+def test_what_is_on_its_way_to_another_place_stays_where_it_was_until_it_has_arrived() -> None:
+    world = World()
+    world.deliver()
+    world.destination = NEW
+    world.places[NEW].broken = UNDER_WAY
+    record = world.deliver()
+    assert record is not None
+    assert (record.destination, record.input_hash, record.leaves) == (NEW, "", (OLD,))
+    assert world.places[OLD].there == {KEY}
+    world.places[OLD].broken, world.places[NEW].broken = UNDER_WAY, None
+    record = world.deliver()
+    assert record is not None
+    assert (record.input_hash, record.leaves, record.trouble) == ("v1:a", (OLD,), None)
+    calls = world.places[OLD].calls
+    world.places[OLD].broken = None
+    assert world.deliver() == DeliveryRecord(NEW, "v1:a", DIGEST, NOW)
+    assert world.places[OLD].calls == calls + 1, "nothing rests that is only on its way"
+    assert world.places[OLD].there == set()
+
+
+def test_what_did_not_arrive_at_a_new_place_was_never_there() -> None:
+    world = World()
+    before = world.deliver()
+    assert before is not None
+    world.destination = NEW
+    world.places[NEW].broken = UNDER_WAY
+    world.deliver()
+    world.places[NEW].broken = Failure("there is no repository", "check the address")
+    record = world.deliver()
+    assert record is not None
+    assert record.trouble is not None
+    assert structs.replace(record, trouble=None) == before
+    world.destination = OLD
+    world.deliver(later=timedelta(minutes=1))
+    assert world.places[NEW].calls == 2, "nobody looks there for leftovers of an address that was misspelt"
+
+
+def test_what_is_to_be_gone_while_it_is_on_its_way_is_removed_from_both_places() -> None:
+    world = World()
+    world.deliver()
+    world.destination = NEW
+    world.places[NEW].broken = UNDER_WAY
+    world.deliver()
+    world.places[NEW].there, world.places[NEW].broken = {KEY}, None
+    world.deliver(KEY)
+    assert KEY not in world.image.deliveries
+    assert (world.places[OLD].there, world.places[NEW].there) == (set(), set())

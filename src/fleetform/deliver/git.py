@@ -54,7 +54,7 @@ class GitDelivery:
                 changed, failed = self._changes(_Tip(self._mirror, tip, self._branch.folder), parcels, removals)
                 if not changed:
                     return failed
-                message = "\n".join([note.headline, "", *note.lines]).strip() + "\n"
+                message = note.text((*(each.key for each in parcels), *removals)) + "\n"
                 commit = self._mirror.commit_files(tip, changed, message, _identity(), self._branch.sign)
                 if self._mirror.push(commit, self._branch.name, self._credentials()):
                     return failed

@@ -7,33 +7,39 @@ whatever the files say by now.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from msgspec import structs
 
 from fleetform.engine.plan.progress import Patience
 from fleetform.loop.cluster_answers import (
     ClusterAnswers,
-    as_refused,
     is_cleared,
     is_overwritten,
     is_refused,
     with_refusals,
     without_hope,
 )
+from fleetform.loop.delivery_outcomes import (
+    LONGEST_RETRY,
+    arrived_at,
+    failed_at,
+    left_behind,
+    not_taken,
+    places_left,
+    tried_at,
+)
 from fleetform.loop.image import Extras, Image
 from fleetform.loop.leaving import ended
 from fleetform.loop.records import DeliveryRecord, Destination, unpacked
 from fleetform.loop.sealing import Unsealing
 from fleetform.model.results.decisions import PluginKey
-from fleetform.model.state import Deployed, PluginState, Trouble
+from fleetform.model.state import Deployed, PluginState
 from fleetform.ports.delivery import UNDER_WAY, Beside, Deliverer, Failure, Note, NothingBeside, Parcel
-from fleetform.ports.store import Event
 
-_FIRST_RETRY, _LONGEST_RETRY = timedelta(seconds=5), timedelta(minutes=15)
 # For so long it is tried to remove files from where a plugin was delivered to earlier.
 _GIVEN_UP = timedelta(days=1)
 
@@ -65,6 +71,8 @@ class Deliveries:
         self._tried: dict[PluginKey, _Attempt] = {}
         # What could not be filled in, with the Secrets that were there then.
         self._lacking: dict[PluginKey, tuple[object, ...]] = {}
+        # What was known of plugins before they were on their way to where they had not been.
+        self._before: dict[PluginKey, DeliveryRecord | None] = {}
 
     def deliver(
         self,
@@ -107,6 +115,7 @@ class Deliveries:
                 event = ended(key, image.plugin(key), now, removals[key])
                 extras.events.append(structs.replace(event, event="Retained") if key in retained else event)
             records.pop(key, None)
+            self._before.pop(key, None)
         records.update(without_hope(image, due, records, answers, patience, now))
         image = with_refusals(image, due, records, now, extras)
         forgotten = [key for key in deleted if key not in retained]
@@ -132,7 +141,7 @@ class Deliveries:
         if failing is None or failing.retry_at is None or self._tried.get(key) != attempt:
             return False
         # Further away it can only be if a clock was turned back.
-        return timedelta(0) < failing.retry_at - now <= _LONGEST_RETRY
+        return timedelta(0) < failing.retry_at - now <= LONGEST_RETRY
 
     def _bring(
         self,
@@ -144,6 +153,37 @@ class Deliveries:
         answers: ClusterAnswers,
     ) -> list[PluginKey]:
         """Delivers what is to be at a destination, and removes there what is not; which plugins were removed."""
+        parcels, leaving = self._sorted(image, due, records, now, predecessors)
+        removed = []
+        for destination in sorted({*parcels, *leaving}, key=str):
+            sent, gone = parcels.get(destination, []), leaving.get(destination, [])
+            began = time.monotonic()
+            failures = self._deliverer(destination).deliver(sent, gone, _note(image, sent, gone))
+            answers.note(destination, sent, gone, failures)
+            tried = tried_at(now, began)
+            for parcel in sent:
+                key = parcel.key
+                after = self._after(records.get(key), destination, parcel, failures.get(key), now, tried)
+                if after is not None:
+                    records[key] = after
+            self._forget_tries(failures)
+            for key in gone:
+                failure = failures.get(key)
+                if failure is None:
+                    removed.append(key)
+                elif failure is not UNDER_WAY:
+                    records[key] = failed_at(records[key], "removal", destination, failure, tried)
+        return removed
+
+    def _sorted(
+        self,
+        image: Image,
+        due: Mapping[PluginKey, _Attempt],
+        records: dict[PluginKey, DeliveryRecord],
+        now: datetime,
+        predecessors: Mapping[PluginKey, PluginKey],
+    ) -> tuple[Mapping[Destination, list[Parcel]], Mapping[Destination, list[PluginKey]]]:
+        """What is to be brought to each destination, and what is to go from there."""
         parcels: dict[Destination, list[Parcel]] = {}
         leaving: dict[Destination, list[PluginKey]] = {}
         for key, attempt in due.items():
@@ -163,24 +203,42 @@ class Deliveries:
                         # It was started again: what its cluster said of the time before is over.
                         records[key] = structs.replace(record, refused="", trouble=None)
                     parcels.setdefault(destination, []).append(parcel)
-        removed = []
-        for destination in sorted({*parcels, *leaving}, key=str):
-            sent, gone = parcels.get(destination, []), leaving.get(destination, [])
-            began = time.monotonic()
-            failures = self._deliverer(destination).deliver(sent, gone, _note(image, sent, gone))
-            answers.note(destination, sent, gone, failures)
-            for key in [key for key, failure in failures.items() if failure is UNDER_WAY]:
-                # What comes of it is taken as soon as it is there, whatever failed before.
+        return parcels, leaving
+
+    def _forget_tries(self, failures: Mapping[PluginKey, Failure]) -> None:
+        """What comes of those that are under way is taken as soon as it is there, whatever failed before."""
+        for key, failure in failures.items():
+            if failure is UNDER_WAY:
                 self._tried.pop(key, None)
-            tried = _tried_at(now, began)
-            records.update(_after(records, destination, sent, failures, now, tried))
-            for key in gone:
-                failure = failures.get(key)
-                if failure is None:
-                    removed.append(key)
-                elif failure is not UNDER_WAY:
-                    records[key] = _failed(records[key], "removal", destination, failure, tried)
-        return removed
+
+    def _after(
+        self,
+        record: DeliveryRecord | None,
+        destination: Destination,
+        parcel: Parcel,
+        failure: Failure | None,
+        now: datetime,
+        tried: datetime,
+    ) -> DeliveryRecord | None:
+        """The record of a parcel that arrived, could not, or is on its way."""
+        if failure is UNDER_WAY:
+            return self._on_its_way(record, destination, parcel.key, now) if is_cleared(destination) else record
+        before = self._before.pop(parcel.key, record)
+        if failure is None:
+            return arrived_at(record, destination, parcel, now)
+        return not_taken(before, destination, failure, parcel.input_hash if failure.refused else "", tried)
+
+    def _on_its_way(
+        self, record: DeliveryRecord | None, destination: Destination, key: PluginKey, now: datetime
+    ) -> DeliveryRecord:
+        """From now on it may be there, whether anybody hears of that or not: if it is to be elsewhere by then, or
+        nowhere, it is removed from there. That it did not arrive makes this undone."""
+        if record is not None and record.since is not None and record.destination.is_at(destination):
+            self._before.pop(key, None)
+            return record
+        self._before[key] = record
+        trouble = record.trouble if record is not None else None
+        return DeliveryRecord(destination, since=now, leaves=places_left(record, destination), trouble=trouble)
 
     def _not_filled_in(
         self, image: Image, key: PluginKey, attempt: _Attempt, failure: Failure, now: datetime
@@ -191,7 +249,7 @@ class Deliveries:
         if is_over:
             self._lacking[key] = attempt.secrets
         refused = attempt.input_hash if is_over else ""
-        return _not_taken(image.deliveries.get(key), attempt.destination, failure, refused, now)
+        return not_taken(image.deliveries.get(key), attempt.destination, failure, refused, now)
 
     def _clear(
         self,
@@ -203,22 +261,28 @@ class Deliveries:
         """Removes what is still where it was delivered to earlier. Where that fails it is tried again, for a while: a
         repository that is gone for good would be asked for ever."""
         leaving: dict[Destination, list[PluginKey]] = {}
-        for key in due:
-            for destination in records[key].leaves if key in records else ():
-                leaving.setdefault(destination, []).append(key)
+        for key, attempt in due.items():
+            record = records.get(key)
+            # What is on its way to another place is there until it has arrived.
+            if record is not None and (record.input_hash or not attempt.input_hash):
+                for destination in record.leaves:
+                    leaving.setdefault(destination, []).append(key)
         for destination, keys in sorted(leaving.items(), key=str):
-            note = Note(f"{keys[0][2]} moved" if len(keys) == 1 else f"{len(keys):,} plugins moved")
+            note = Note({key: f"{key[1]}  {key[2]}  moved" for key in keys})
             began = time.monotonic()
             failures = self._deliverer(destination).deliver([], keys, note)
-            tried = _tried_at(now, began)
+            tried = tried_at(now, began)
+            self._forget_tries(failures)
             for key in keys:
                 record, failure = records[key], failures.get(key)
+                if failure is UNDER_WAY:
+                    continue
                 if failure is not None:
-                    record = _failed(record, "removal", destination, failure, tried)
+                    record = failed_at(record, "removal", destination, failure, tried)
                     if record.trouble is None or now - record.trouble.since < _GIVEN_UP:
                         records[key] = record
                         continue
-                    extras.events.append(_left_behind(key, record.trouble, now))
+                    extras.events.append(left_behind(key, record.trouble, now))
                 leaves = tuple(each for each in record.leaves if each != destination)
                 # Why it could not be removed from here is over; from elsewhere it may still stand.
                 over = not leaves and record.trouble is not None and record.trouble.of == "removal"
@@ -320,66 +384,9 @@ def _destination(wanted: Destination | None, record: DeliveryRecord | None, admi
     return structs.replace(found, namespace=admitted.installer.release_namespace)
 
 
-def _after(
-    records: Mapping[PluginKey, DeliveryRecord],
-    destination: Destination,
-    sent: Iterable[Parcel],
-    failures: Mapping[PluginKey, Failure],
-    now: datetime,
-    tried: datetime,
-) -> Iterator[tuple[PluginKey, DeliveryRecord]]:
-    """The records of parcels that arrived, or could not."""
-    for parcel in sent:
-        failure, before = failures.get(parcel.key), records.get(parcel.key)
-        if failure is None:
-            yield parcel.key, _arrived(before, destination, parcel, now)
-        elif failure is not UNDER_WAY:
-            refused = parcel.input_hash if failure.refused else ""
-            yield parcel.key, _not_taken(before, destination, failure, refused, tried)
-
-
-def _not_taken(
-    before: DeliveryRecord | None, destination: Destination, failure: Failure, refused: str, now: datetime
-) -> DeliveryRecord:
-    """refused is the state that cannot arrive on a cluster unless somebody acts: it is not brought again before it is
-    started again."""
-    record = structs.replace(_failed(before, "delivery", destination, failure, now), refused="")
-    return as_refused(record, refused) if refused and destination.kind == "kubernetes" else record
-
-
-def _arrived(before: DeliveryRecord | None, destination: Destination, parcel: Parcel, now: datetime) -> DeliveryRecord:
-    leaves = before.leaves if before is not None else ()
-    if before is not None and before.since is not None and is_cleared(before.destination):
-        leaves = (*leaves, before.destination)
-    # Back where it was before: its files are no leftovers there.
-    leaves = tuple(dict.fromkeys(each for each in leaves if not each.is_at(destination)))
-    return DeliveryRecord(destination, parcel.input_hash, parcel.digest, now, leaves)
-
-
-def _tried_at(now: datetime, began: float) -> datetime:
-    """When a try of a pass ended, if it took long: the pause comes after it, and does not pass within it."""
-    took = timedelta(seconds=int(time.monotonic() - began))
-    return now + took if took >= _FIRST_RETRY else now
-
-
-def _failed(
-    before: DeliveryRecord | None,
-    of: Literal["delivery", "removal"],
-    destination: Destination,
-    failure: Failure,
-    now: datetime,
-) -> DeliveryRecord:
-    before = before or DeliveryRecord(destination)
-    trouble = before.trouble if before.trouble is not None and before.trouble.of == of else None
-    tries, since = (trouble.tries, trouble.since) if trouble is not None else (0, now)
-    pause = min(_FIRST_RETRY * (1 << min(tries, 16)), _LONGEST_RETRY)
-    found = Trouble(of, failure.message, since, failure.hint, destination.text, tries + 1, now + pause)
-    return structs.replace(before, trouble=found)
-
-
 def _note(image: Image, parcels: Sequence[Parcel], removals: Sequence[PluginKey]) -> Note:
     """What a delivery brings, for those who read it where it arrives: a line for each plugin and why."""
-    lines = []
+    lines: dict[PluginKey, str] = {}
     for parcel in parcels:
         state = image.plugin(parcel.key)
         place, before = state.enrolment, state.last_healthy
@@ -390,11 +397,6 @@ def _note(image: Image, parcels: Sequence[Parcel], removals: Sequence[PluginKey]
             version = version if stays else f"{before.version} → {version}"
         why = f"{place.rollout}, stage {place.stage}" if place is not None and place.stage else "rollout"
         back = " (rolled back)" if state.attempt is not None and state.attempt.back else ""
-        lines.append(f"{parcel.key[1]}  {parcel.key[2]}  {version}  {why}{back}")
-    lines += [f"{key[1]}  {key[2]}  removed" for key in removals]
-    count = len(lines)
-    return Note(lines[0] if count == 1 else f"{count:,} plugins", lines if count > 1 else ())
-
-
-def _left_behind(key: PluginKey, trouble: Trouble, now: datetime) -> Event:
-    return Event(now, *key, event="LeftBehind", reason=f"its files stay at {trouble.where}: {trouble.message}")
+        lines[parcel.key] = f"{parcel.key[1]}  {parcel.key[2]}  {version}  {why}{back}"
+    lines.update((key, f"{key[1]}  {key[2]}  removed") for key in removals)
+    return Note(lines)

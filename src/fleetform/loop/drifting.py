@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 
 from msgspec import structs
@@ -24,7 +24,6 @@ from fleetform.ports.store import Event
 
 # So many plugins in folders are looked at in one go: each of their files is read from a disk, or over a network.
 _MOST = 500
-_BETWEEN_FETCHES = timedelta(minutes=10)
 _FIRST_KEY: PluginKey = ("", "", "")
 
 
@@ -34,7 +33,6 @@ class DriftSearch:
     def __init__(self, standing: Standing, most: int = _MOST) -> None:
         self._standing, self._most = standing, most
         self._folders_to = _FIRST_KEY
-        self._fetched_at: datetime | None = None
 
     def run(self, everything: bool) -> bool:
         """Looks at some of what was delivered, or at all of it; whether something is another than was known."""
@@ -43,17 +41,13 @@ class DriftSearch:
         fleet = standing.decide(now)
         if fleet is None:
             return False
-        in_folders = delivered_keys(standing.image, "directory")
+        keys = delivered_keys(standing.image, "directory")
         if not everything:
-            in_folders = next_in_turn(in_folders, self._folders_to, self._most)
-            self._folders_to = in_folders[-1] if in_folders else _FIRST_KEY
-        keys = in_folders
-        # A branch elsewhere has to be fetched to be looked at. Then all of it is: to read the rest costs little.
-        if everything or self._fetched_at is None or not timedelta(0) <= now - self._fetched_at < _BETWEEN_FETCHES:
-            self._fetched_at = now
-            keys = keys + delivered_keys(standing.image, "git")
-        # Clusters are looked at beside the loop: all of them can be asked what is known.
-        keys = keys + delivered_keys(standing.image, "kubernetes")
+            keys = next_in_turn(keys, self._folders_to, self._most)
+            self._folders_to = keys[-1] if keys else _FIRST_KEY
+        # Branches and clusters are looked at beside the loop: all of them can be asked what is known.
+        for kind in ("git", "kubernetes"):
+            keys = keys + delivered_keys(standing.image, kind)
         extras = Extras()
         image = find_drift(standing.image, keys, around.deliverer, partial(drift_of, fleet), now, extras)
         standing.commit(image, extras, now)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from msgspec import Struct
@@ -56,10 +56,14 @@ class Parcel(Struct, frozen=True, gc=False):
 
 
 class Note(NamedTuple):
-    """Why a delivery takes place, for people who read it where it arrives: a headline, and a line for each start."""
+    """Why a delivery takes place, for people who read it where it arrives: a line for each plugin."""
 
-    headline: str
-    lines: Sequence[str] = ()
+    lines: Mapping[PluginKey, str]
+
+    def text(self, keys: Iterable[PluginKey]) -> str:
+        """What it says of some plugins, with a headline if they are several."""
+        lines = [self.lines[key] for key in keys if key in self.lines]
+        return "\n".join(lines if len(lines) == 1 else [f"{len(lines):,} plugins", "", *lines])
 
 
 class Drift(NamedTuple):
@@ -85,7 +89,7 @@ class Deliverer(Protocol):
 
 
 class Beside(Protocol):
-    """What is done on clusters beside the passes."""
+    """What is done on clusters, and in branches, beside the passes."""
 
     def is_under_way(self, key: PluginKey, input_hash: str) -> bool:
         """Whether this very state of a plugin is on its way."""

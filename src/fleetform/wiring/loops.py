@@ -87,6 +87,7 @@ class Loop(NamedTuple):
 
 def open_loop(parts: LoopParts) -> Loop:
     # Imported where it is needed: no other command runs a loop.
+    from fleetform.deliver.beside import AllBeside, DeliveriesBeside
     from fleetform.deliver.directory import DirectoryDelivery
     from fleetform.deliver.git import Branch, GitDelivery
     from fleetform.loop.control import Control
@@ -102,6 +103,7 @@ def open_loop(parts: LoopParts) -> Loop:
     from fleetform.outside.silence import SilentServers
 
     silent = SilentServers()
+    branches = DeliveriesBeside(lambda: driver.worked())
 
     def deliverer(destination: Destination) -> Deliverer:
         if destination.kind == "directory":
@@ -112,7 +114,8 @@ def open_loop(parts: LoopParts) -> Loop:
         name = hashlib.sha256(address.encode()).hexdigest()[:16]
         mirror = Mirror(os.path.join(cache_folder(), "deliveries", name), address, silent=silent)
         branch = Branch(destination.branch, destination.folder, destination.sign)
-        return GitDelivery(mirror, branch, lambda: login_of(control.fleet, destination), time.sleep)
+        delivery = GitDelivery(mirror, branch, lambda: login_of(control.fleet, destination), time.sleep)
+        return branches.to(address, (address, branch.name, branch.folder), delivery)
 
     def destination(fleet: Fleet, plugin: PluginDecision) -> Destination | None:
         has_hub = parts.hub is not None
@@ -142,7 +145,7 @@ def open_loop(parts: LoopParts) -> Loop:
             parts.folder_of,
             sends=parts.sends,
             words=parts.words,
-            beside=clusters.deliveries,
+            beside=AllBeside(clusters.deliveries, branches),
             rerenders=renderers,
             reader=clusters.reader if not parts.trial else None,
         )
@@ -162,6 +165,7 @@ def open_loop(parts: LoopParts) -> Loop:
 
     def close() -> None:
         clusters.close()
+        branches.close()
         parts.store.close()
 
     # Everything that a loop reads was imported by now, and nothing of it runs yet.

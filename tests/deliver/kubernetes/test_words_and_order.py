@@ -321,7 +321,7 @@ def test_of_a_plugin_one_very_state_is_on_its_way() -> None:
     delivery = deliveries.to(("acme", "eu-1"), Access("https://eu-1.example.com"), "web", ApplyOptions())
     try:
         for state in ("one", "two"):
-            assert delivery.deliver([Parcel(KEY, {}, "digest", state)], [], Note("")) == {KEY: UNDER_WAY}
+            assert delivery.deliver([Parcel(KEY, {}, "digest", state)], [], Note({})) == {KEY: UNDER_WAY}
         found = {
             (key[2], state): deliveries.is_under_way(key, state) for key in (KEY, OTHER) for state in ("one", "two")
         }
