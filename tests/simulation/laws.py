@@ -53,7 +53,8 @@ class Witness:
     rollouts of which dev was seen to be done, founders the clusters that were there from the first on and never left.
     silent are those that did not answer since a rollout last started something there, unheard those that did not since
     it did so while they answered, which mute do not: nobody waits for them, and they catch up when they do (B25). What
-    was started before anybody noticed holds its slot, and is no sign that they answer.
+    was started before anybody noticed holds its slot, and is no sign that they answer. away are those that left since
+    something was last started there: should they come again before it was removed, they catch up as well.
     """
 
     def __init__(self, guarded: bool = True) -> None:
@@ -66,12 +67,13 @@ class Witness:
         self.silent: set[str] = set()
         self.unheard: set[str] = set()
         self.mute: set[str] = set()
+        self.away: set[str] = set()
 
     def copy(self) -> Witness:
         other = Witness(self.guarded)
         other.events, other.approved, other.soaked = [*self.events], {*self.approved}, {*self.soaked}
         other.wanted, other.founders, other.silent = self.wanted, self.founders, {*self.silent}
-        other.unheard = {*self.unheard}
+        other.unheard, other.away = {*self.unheard}, {*self.away}
         return other
 
     @property
@@ -79,7 +81,7 @@ class Witness:
         """All that it has come to know, for telling worlds apart."""
         events = [(each.at, each.cluster, each.event, each.rollout, each.input_hash) for each in self.events]
         known = sorted(self.approved), sorted(self.soaked), sorted(self.founders or ()), sorted(self.silent)
-        return events, known, sorted(self.unheard)
+        return events, known, sorted(self.unheard), sorted(self.away)
 
     # ---- What took place
 
@@ -103,6 +105,7 @@ class Witness:
         if not start.rollout:
             self._judge_start_beside(start, where)
             return
+        self.away.discard(start.cluster)
         self.silent.discard(start.cluster)
         self.unheard -= {start.cluster} - self.mute
         failed = [each for each in sorted(accepted - {start.cluster}) if self._stands_failed(each, start.change_id)]
@@ -135,11 +138,14 @@ class Witness:
     def _judge_start_beside(self, start: Event, where: str) -> None:
         """A stage has what a rollout brought to it, or to one that follows: it went there by way of this one, also if
         nobody was in it then (B21)."""
-        runs = self._was_healthy(start.cluster) and start.cluster not in self.unheard
-        law("joining", not runs, f"{where} by no rollout, and something runs there")
+        catches_up = start.cluster in self.unheard | self.away
+        law("joining", catches_up or not self._was_healthy(start.cluster), f"{where} by no rollout, and something runs there")
         so_far = [each for each in self.events if start.cluster in DEV or each.cluster not in DEV]
         brought = {each.input_hash for each in so_far if each.event == "Started" and each.rollout}
         law("joining", start.input_hash in brought, f"{where}, which no rollout brought as far as its stage")
+        if self.guarded and start.cluster not in DEV:
+            law("window", start.at.hour % 2 == 0 or not self._runs(start.cluster), f"{where}, outside of the window")
+        self.away.discard(start.cluster)
 
     def _dev_lacks(self, start: Event, accepted: frozenset[str], now: datetime) -> tuple[str, str]:
         """What of dev keeps gold from what a start brings: a law, and how it would be broken.
@@ -222,6 +228,7 @@ class Witness:
         accepted = self._accepted(image)
         if accepted:
             self.founders = accepted if self.founders is None else self.founders & accepted
+            self.away |= {each.cluster for each in self.events} - accepted
         self._see_who_has_soaked(accepted, now)
         # Who left is no member of anything, and nobody hears any more what comes of it.
         members = accepted - DEV - self.silent

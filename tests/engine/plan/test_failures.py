@@ -456,3 +456,28 @@ def test_a_change_that_comes_again_soaks_where_it_has_come_back_to() -> None:
     assert hand.gates("g") == ["soak"]
     assert hand.wait(59 * MINUTE) == []
     assert hand.wait(MINUTE) == ["g"]
+
+
+@pytest.mark.rule("B34", "B8")
+def test_what_has_what_is_wanted_and_failed_is_tried_again_in_a_slot_of_its_stage_while_a_rollout_works_there() -> None:
+    policy = Policy(stages=stages(gold={"max_concurrency": 1}), on_failure="Continue", replaces=True)
+    hand = play([candidate("g", "gold"), candidate("h", "gold")], policy, limits=RETRIES)
+    hand.go()
+    hand.healthy("g")
+    hand.go()
+    hand.healthy("h")
+    hand.go()
+    assert hand.phase() == "Succeeded"
+    hand.fail("h")
+    hand.want(NEWER)
+    assert hand.go() == ["g"]
+    # Somebody takes that back while it is on its way, by other objects: h has what is wanted again, and g has not.
+    hand.want(NEW, "c1:cccccccc")
+    assert hand.wait(HOUR) == [], "g has the only slot"
+    assert (hand.step("g").state, hand.step("h").state) == ("InFlight", "Failed")
+    assert hand.gates("h") == ["concurrency"]
+    hand.healthy("g")
+    assert hand.go() == ["g"], "it is changed back before anything else"
+    hand.healthy("g")
+    assert hand.go() == ["h"]
+    assert hand.progress("h").admitted == NEW

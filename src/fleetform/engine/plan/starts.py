@@ -195,7 +195,7 @@ def _failed(view: View, member: Member) -> Step:
         reasons = held + way_back_reasons(view, candidate)
     else:
         reasons = held + plugin_reasons(view, candidate, progress, attempt.input_hash)
-    here = view.stages[member.position] if member.role == "member" and member.position >= 0 else None
+    here = _slots_of(view, member)
     holds_slot = here is not None and member.standing is FAILED and here.rule.failed_holds_slot
     if here is not None and not reasons and not holds_slot:
         full = concurrency(here)
@@ -208,6 +208,14 @@ def _failed(view: View, member: Member) -> Step:
     _take_place(view, member, here)
     after = tried_again(progress, view.now)
     return Step(candidate.key, "start", "InFlight", after, (), stage, progress.admitted)
+
+
+def _slots_of(view: View, member: Member) -> StageView | None:
+    """The stage in whose slots a plugin is tried again: its own in the rollout; beside one that runs, as it has what is
+    wanted, the stage of its cluster."""
+    if member.role == "settled":
+        return next((each for each in view.stages if each.rule.name == member.candidate.stage), None)
+    return view.stages[member.position] if member.role == "member" and member.position >= 0 else None
 
 
 def _with(held: Reasons, step: Step) -> Step:
