@@ -171,14 +171,54 @@ def test_what_should_never_happen_is_raised_where_it_is_asked_for_and_the_line_g
     assert here.place.deliver([ONE], [], NOTE) == {}
 
 
-def test_after_the_end_what_has_begun_ends_and_nothing_else_begins(here: Here) -> None:
+@pytest.mark.parametrize("hangs", [False, True])
+def test_at_the_end_what_has_begun_is_waited_for_unless_it_hangs_and_nothing_else_begins(
+    here: Here, hangs: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fleetform.deliver.beside._LAST", 0.05 if hangs else _PATIENCE)
     here.place.deliver([ONE], [], NOTE)
     assert here.slow.began.acquire(timeout=_PATIENCE)
     here.place.deliver([OTHERS], [], NOTE)
+    here.beside.to("another repository", "main", here.other).deliver([ONE], [], NOTE)
+    assert here.other.began.acquire(timeout=_PATIENCE)
+    here.other.may.release()
+    if not hangs:
+        here.slow.may.release()
     here.beside.close()
+    assert here.slow.asked == ([] if hangs else [([ONE.input_hash], [])])
     here.slow.may.release()
     here.done()
     assert here.slow.asked == [([ONE.input_hash], [])]
+
+
+def test_so_many_repositories_are_asked_at_once_and_the_others_when_it_is_their_turn(
+    here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fleetform.deliver.beside._THREADS", 2)
+    for name in "abc":
+        here.beside.to(name, name, here.slow).deliver([ONE], [], NOTE)
+    assert here.slow.began.acquire(timeout=_PATIENCE)
+    assert here.slow.began.acquire(timeout=_PATIENCE)
+    assert not here.slow.began.acquire(timeout=0.05)
+    for _ in "abc":
+        here.slow.may.release()
+    here.done()
+    assert len(here.slow.asked) == 3
+
+
+def test_who_comes_to_a_branch_by_different_logins_looks_at_it_together(here: Here) -> None:
+    one, other = (here.beside.to("repository", "main", here.slow) for _ in range(2))
+    here.slow.drifts = [Drift(A, "one.yaml", missing=True), Drift(B, "one.yaml", missing=False)]
+    for place, key in ((one, A), (other, B)):
+        with pytest.raises(OutsideError):
+            place.drift([key])
+    here.slow.may.release()
+    here.slow.may.release()
+    here.done()
+    assert one.drift([A]) == here.slow.drifts[:1]
+    assert other.drift([B]) == here.slow.drifts[1:]
+    assert here.slow.looks[-1] == [B, A]
+    assert len(here.slow.looks) <= 2
 
 
 # ---- Drift

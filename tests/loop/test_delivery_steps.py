@@ -12,7 +12,8 @@ import pytest
 from msgspec import structs
 
 from fleetform.engine.plan.records import ClusterFacts, Removal, Step
-from fleetform.loop.delivering import Deliveries, announced
+from fleetform.loop.delivering import Deliveries
+from fleetform.loop.delivery_attempts import announced
 from fleetform.loop.drifting import corrected, delivered_keys, find_drift
 from fleetform.loop.image import Extras, Image
 from fleetform.loop.leaving import gone, handed_over, let_go

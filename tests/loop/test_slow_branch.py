@@ -58,6 +58,8 @@ def test_a_git_server_that_says_nothing_holds_up_nothing_else(tmp_path: Path, mo
             assert plane.control.is_busy(), "it is still under way at the server"
             assert time.monotonic() - began < _PROMPT
         finally:
+            # What has begun is waited for: the server goes first.
+            server.close()
             plane.close()
     assert [each for each in there if "proxy" in each]
     assert not [each for each in there if "web-" in each]

@@ -21,6 +21,7 @@ from support.fleets import NOW
 KEY: PluginKey = ("acme", "eu-1", "web")
 OTHER: PluginKey = ("acme", "eu-2", "web")
 OLD, NEW = Destination("directory", "old"), Destination("git", "https://git.example/x.git", "main", secret="acme/login")
+THIRD = Destination("directory", "third")
 DIGEST, BLOB = packed({"web.yaml": b"kind: ConfigMap\n"})
 
 
@@ -31,13 +32,16 @@ class Place:
     broken: Failure | None = None
     there: set[PluginKey] = field(default_factory=set)
     calls: int = 0
+    handed: dict[PluginKey, str] = field(default_factory=dict)
 
     def deliver(
         self, parcels: Sequence[Parcel], removals: Sequence[PluginKey], note: Note
     ) -> Mapping[PluginKey, Failure]:
         self.calls += 1
+        self.handed = {each.key: each.input_hash for each in parcels} | dict.fromkeys(removals, "")
         if self.broken is not None:
             return dict.fromkeys([*(each.key for each in parcels), *removals], self.broken)
+        self.handed = {}
         self.there |= {each.key for each in parcels}
         self.there -= set(removals)
         return {}
@@ -217,41 +221,72 @@ def test_a_removal_that_fails_rests_as_a_delivery_does() -> None:
 # ---- What is on its way beside the passes
 
 
+class Under:
+    """What is under way, as the world's places say."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+
+    def is_under_way(self, key: PluginKey, input_hash: str) -> bool:
+        slow = [each for each in self.world.places.values() if each.broken is UNDER_WAY]
+        return any(each.handed.get(key) == input_hash for each in slow)
+
+    def is_busy(self) -> bool:
+        return False
+
+
+def beside(*keys: PluginKey) -> World:
+    """A world whose deliveries go on beside the passes."""
+    world = World(*keys)
+    world.places[THIRD] = Place()
+    world.deliveries = Deliveries(lambda destination: world.places[destination], lambda digest: BLOB, Under(world))
+    return world
+
+
+def there(world: World) -> list[bool]:
+    """Whether the plugin is at the old place, the new one and a third."""
+    return [KEY in world.places[each].there for each in (OLD, NEW, THIRD)]
+
+
 def test_what_is_on_its_way_is_removed_from_there_if_it_is_to_be_elsewhere_by_then() -> None:
-    world = World()
-    world.destination = NEW
-    world.places[NEW].broken = UNDER_WAY
-    record = world.deliver()
-    assert record == DeliveryRecord(NEW, since=NOW), "it may be there from now on, and has not arrived"
-    world.destination, world.places[NEW].broken = OLD, None
-    world.places[NEW].there = {KEY}
-    record = world.deliver()
-    assert record == DeliveryRecord(OLD, "v1:a", DIGEST, NOW)
-    assert (world.places[OLD].there, world.places[NEW].there) == ({KEY}, set())
-
-
-def test_what_is_on_its_way_to_another_place_stays_where_it_was_until_it_has_arrived() -> None:
-    world = World()
-    world.deliver()
+    world = beside()
     world.destination = NEW
     world.places[NEW].broken = UNDER_WAY
     record = world.deliver()
     assert record is not None
-    assert (record.destination, record.input_hash, record.leaves) == (NEW, "", (OLD,))
-    assert world.places[OLD].there == {KEY}
+    assert (record.since, record.leaves) == (None, (NEW,)), "it may be there, and has not arrived"
+    # It arrives, and nobody asks.
+    world.places[NEW].there = {KEY}
+    world.destination = OLD
+    world.deliver()
+    assert there(world) == [True, True, False], "a place that is slow holds up no other"
+    world.places[NEW].broken = None
+    assert world.deliver() == DeliveryRecord(OLD, "v1:a", DIGEST, NOW)
+    assert there(world) == [True, False, False]
+
+
+def test_what_is_on_its_way_to_another_place_stays_and_is_known_where_it_was_until_it_has_arrived() -> None:
+    world = beside()
+    before = world.deliver()
+    world.destination = NEW
+    world.places[NEW].broken = UNDER_WAY
+    record = world.deliver()
+    assert before is not None
+    assert record == structs.replace(before, leaves=(NEW,))
+    assert there(world) == [True, False, False]
     world.places[OLD].broken, world.places[NEW].broken = UNDER_WAY, None
     record = world.deliver()
     assert record is not None
-    assert (record.input_hash, record.leaves, record.trouble) == ("v1:a", (OLD,), None)
+    assert (record.destination, record.input_hash, record.leaves, record.trouble) == (NEW, "v1:a", (OLD,), None)
     calls = world.places[OLD].calls
     world.places[OLD].broken = None
     assert world.deliver() == DeliveryRecord(NEW, "v1:a", DIGEST, NOW)
     assert world.places[OLD].calls == calls + 1, "nothing rests that is only on its way"
-    assert world.places[OLD].there == set()
+    assert there(world) == [False, True, False]
 
 
 def test_what_did_not_arrive_at_a_new_place_was_never_there() -> None:
-    world = World()
+    world = beside()
     before = world.deliver()
     assert before is not None
     world.destination = NEW
@@ -267,13 +302,99 @@ def test_what_did_not_arrive_at_a_new_place_was_never_there() -> None:
     assert world.places[NEW].calls == 2, "nobody looks there for leftovers of an address that was misspelt"
 
 
-def test_what_is_to_be_gone_while_it_is_on_its_way_is_removed_from_both_places() -> None:
-    world = World()
+def test_what_failed_after_another_state_was_on_its_way_there_may_be_there() -> None:
+    world = beside()
+    world.deliver()
+    world.destination = NEW
+    world.places[NEW].broken = UNDER_WAY
+    world.deliver()
+    other = Attempt("v1:b", "web-2", NOW, NOW)
+    state = PluginState(Deployed("1.0.1", input_hash="v1:b"), attempt=other)
+    states = {**world.image.states, "v1:b": AdmittedState(DIGEST, "1.0.1")}
+    world.image = replace(world.image, states=states).with_plugins({KEY: state})
+    world.deliver()
+    world.places[NEW].broken = Failure("the remote hung up", "wait")
+    record = world.deliver()
+    assert record is not None
+    assert record.leaves == (NEW,)
+
+
+def test_who_moves_on_while_something_is_on_its_way_leaves_nothing_behind_though_the_next_place_fails_first() -> None:
+    world = beside()
+    world.deliver()
+    world.destination = NEW
+    world.places[NEW].broken = UNDER_WAY
+    world.deliver()
+    world.places[NEW].there = {KEY}
+    world.destination = THIRD
+    world.places[THIRD].broken = Failure("disk full", "make room")
+    record = world.deliver()
+    assert record is not None
+    assert (record.destination, record.leaves) == (OLD, (NEW,))
+    calls = world.places[THIRD].calls
+    world.deliver()
+    assert world.places[THIRD].calls == calls, "it rests, whatever is on its way elsewhere"
+    world.places[NEW].broken = world.places[THIRD].broken = None
+    world.deliver(later=timedelta(minutes=1))
+    assert there(world) == [False, False, True]
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_what_is_to_be_gone_while_it_is_on_its_way_is_removed_from_both_places(restarted: bool) -> None:
+    world = beside()
     world.deliver()
     world.destination = NEW
     world.places[NEW].broken = UNDER_WAY
     world.deliver()
     world.places[NEW].there, world.places[NEW].broken = {KEY}, None
+    if restarted:
+        world.deliveries = Deliveries(lambda destination: world.places[destination], lambda digest: BLOB)
     world.deliver(KEY)
     assert KEY not in world.image.deliveries
-    assert (world.places[OLD].there, world.places[NEW].there) == (set(), set())
+    assert there(world) == [False, False, False]
+
+
+def test_a_plugin_that_ran_on_its_cluster_is_removed_there_if_it_was_on_its_way_into_a_branch() -> None:
+    cluster = Destination("kubernetes", "acme/eu-1", namespace="web")
+    world = beside()
+    world.places[cluster] = Place()
+    world.destination = cluster
+    world.deliver()
+    attempt = Attempt("v1:b", "web-2", NOW, NOW)
+    state = PluginState(Deployed("1.0.1", input_hash="v1:b"), attempt=attempt)
+    states = {**world.image.states, "v1:b": AdmittedState(DIGEST, "1.0.1")}
+    world.image = replace(world.image, states=states).with_plugins({KEY: state})
+    world.destination = NEW
+    world.places[NEW].broken = UNDER_WAY
+    world.deliver()
+    world.places[NEW].broken = None
+    world.deliver(KEY)
+    assert world.places[cluster].there == set()
+    assert KEY not in world.image.deliveries
+
+
+def test_a_login_that_was_mended_while_the_old_one_was_tried_is_tried_at_once() -> None:
+    world = beside()
+    world.destination = NEW
+    world.places[NEW].broken = UNDER_WAY
+    world.deliver()
+    world.login = {"password": "another"}
+    world.deliver()
+    world.places[NEW].broken = Failure("permission denied", "check the Secret")
+    world.deliver()
+    world.places[NEW].broken = None
+    world.deliver()
+    assert there(world) == [False, True, False]
+
+
+def test_of_two_places_to_be_left_the_one_that_fails_rests_while_the_other_is_slow() -> None:
+    world = beside()
+    world.destination = THIRD
+    world.deliver()
+    record = world.image.deliveries[KEY]
+    world.image = replace(world.image, deliveries={KEY: structs.replace(record, leaves=(NEW, OLD))})
+    world.places[NEW].broken, world.places[OLD].broken = UNDER_WAY, Failure("read-only", "mount it again")
+    world.deliver()
+    calls = world.places[OLD].calls
+    world.deliver()
+    assert world.places[OLD].calls == calls

@@ -134,7 +134,7 @@ def test_something_else_that_it_is_made_of_is_tried_at_once() -> None:
     assert stuck is not None
     (step,) = stuck.renders
     tries = RenderTries()
-    tries.note([step.key], (), stuck, NOW)
+    tries.note([step.key], (), (), stuck, NOW)
     assert tries.resting(stuck, NOW) == {step.key}
     assert tries.look_at == NOW + timedelta(seconds=30)
     assert step.target is not None
@@ -151,3 +151,36 @@ def test_what_cannot_be_rendered_for_good_is_blocked_once_that_is_known() -> Non
     assert asked(found).state.unrendered == {}
     (item,) = [each for each in why(asked(found), Scope("acme")).items if each.cluster == "eu-2"]
     assert (item.state, [each.gate for each in item.reasons]) == ("Blocked", ["render-failed"])
+
+
+def test_what_waits_for_another_change_on_its_cluster_meanwhile_is_as_it_was_once_that_is_over() -> None:
+    found = waiting()
+    since = found.control.image.known.unrendered[EU2].since
+    found.health.says["eu-2"] = "Unknown"
+    beside(found)
+    found.wait(minutes=5)
+    stuck = found.control.run_pass().plan
+    assert stuck is not None
+    assert stuck.renders == [], "the other plugin is in flight"
+    assert found.control.image.known.unrendered[EU2].since == since
+    before = found.renders.count
+    found.health.says["eu-2"] = "Healthy"
+    found.settle()
+    found.wait(minutes=2)
+    assert found.control.image.known.unrendered[EU2].since == since
+    told = [each for each in found.store.events("acme", "eu-2") if each.event == "NotRendered"]
+    assert len(told) == 1
+    assert 0 < found.renders.count - before <= 6, "it is asked for again, once in half a minute"
+    found.renders.failing.clear()
+    found.wait(minutes=5)
+    assert found.versions["eu-2"] == "1.1.0"
+
+
+def test_a_file_that_was_mended_is_not_waited_for() -> None:
+    """What an unreadable object holds back is no source that is asked again after a pause."""
+    tries = RenderTries()
+    stuck = waiting().control.run_pass().plan
+    assert stuck is not None
+    tries.note((), (), (), stuck, NOW)
+    assert tries.look_at is None
+    assert tries.resting(stuck, NOW) == frozenset()

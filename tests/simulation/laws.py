@@ -139,7 +139,11 @@ class Witness:
         """A stage has what a rollout brought to it, or to one that follows: it went there by way of this one, also if
         nobody was in it then (B21)."""
         catches_up = start.cluster in self.unheard | self.away
-        law("joining", catches_up or not self._was_healthy(start.cluster), f"{where} by no rollout, and something runs there")
+        law(
+            "joining",
+            catches_up or not self._was_healthy(start.cluster),
+            f"{where} by no rollout, and something runs there",
+        )
         so_far = [each for each in self.events if start.cluster in DEV or each.cluster not in DEV]
         brought = {each.input_hash for each in so_far if each.event == "Started" and each.rollout}
         law("joining", start.input_hash in brought, f"{where}, which no rollout brought as far as its stage")

@@ -28,6 +28,12 @@ class SilentServer:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Hangs up."""
+        if self._socket.fileno() < 0:
+            return
         # Wakes whoever waits for a connection; to close alone does not.
         self._socket.shutdown(socket.SHUT_RDWR)
         self._thread.join()

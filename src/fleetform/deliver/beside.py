@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from threading import Lock, Thread
+from threading import Condition, Lock, Thread
 
 from fleetform.model.results.decisions import PluginKey
 from fleetform.outside.errors import OutsideError
@@ -21,6 +21,10 @@ from fleetform.ports.delivery import UNDER_WAY, Beside, Deliverer, Drift, Failur
 
 # What was found out about drift at a place counts for so many seconds.
 _LOOKED_AT_FOR = 600.0
+# So many lines are worked on at once: servers take few connections of one client.
+_THREADS = 24
+# At the end so many seconds are given to what has begun.
+_LAST = 10.0
 
 
 @dataclass(eq=False)
@@ -51,15 +55,18 @@ class DeliveriesBeside:
     def __init__(self, woken: Callable[[], None], clock: Callable[[], float] = time.monotonic) -> None:
         self._woken, self.clock = woken, clock
         self.lock = Lock()
+        self._ended = Condition(self.lock)
         self.handed: dict[PluginKey, dict[Hashable, _Handed]] = {}
         self.looks: dict[Hashable, _Look] = {}
-        # The work of each line, the first of which is being done.
+        # The work of each line; those that nobody works on stand in the order in which they are taken.
         self._lines: dict[str, deque[Callable[[], None]]] = {}
+        self._waiting: deque[str] = deque()
+        self._threads = 0
         self._news = self._closed = False
 
     def to(self, line: str, place: Hashable, deliverer: Deliverer) -> DeliveryBeside:
-        """A place that a deliverer reaches. Of one line one thing is done at a time."""
-        return DeliveryBeside(self, line, place, deliverer)
+        """A place of a line that a deliverer reaches. Of one line one thing is done at a time."""
+        return DeliveryBeside(self, line, (line, place), deliverer)
 
     def is_under_way(self, key: PluginKey, input_hash: str) -> bool:
         with self.lock:
@@ -73,9 +80,13 @@ class DeliveriesBeside:
             return news or bool(self._lines)
 
     def close(self) -> None:
-        """What has begun goes on to its end; nothing else begins."""
+        """Nothing else begins. What has begun is waited for, unless it takes long: a process that begins anew finds out
+        what of it arrived."""
         with self.lock:
             self._closed = True
+            while self._waiting:
+                del self._lines[self._waiting.popleft()]
+            self._ended.wait_for(lambda: not self._threads, _LAST)
 
     def put(self, line: str, work: Callable[[], None]) -> None:
         """Has something done after all else in a line. The caller holds the lock."""
@@ -83,21 +94,31 @@ class DeliveriesBeside:
             self._lines[line].append(work)
             return
         self._lines[line] = deque([work])
-        Thread(target=self._run, args=(line,), name="delivery", daemon=True).start()
+        self._waiting.append(line)
+        if self._threads < _THREADS:
+            self._threads += 1
+            Thread(target=self._run, name="delivery", daemon=True).start()
 
-    def _run(self, line: str) -> None:
-        with self.lock:
-            waiting = self._lines[line]
-        more = True
-        while more:
-            waiting[0]()
+    def _run(self) -> None:
+        while (line := self._next()) is not None:
+            self._lines[line][0]()
             with self.lock:
-                waiting.popleft()
-                more = bool(waiting) and not self._closed
-                if not more:
+                self._lines[line].popleft()
+                if self._lines[line] and not self._closed:
+                    self._waiting.append(line)
+                else:
                     del self._lines[line]
                 self._news = True
             self._woken()
+
+    def _next(self) -> str | None:
+        """The next line that nobody works on; None if there is none, or nothing is to begin."""
+        with self.lock:
+            if self._waiting:
+                return self._waiting.popleft()
+            self._threads -= 1
+            self._ended.notify_all()
+            return None
 
 
 class DeliveryBeside:
@@ -130,8 +151,10 @@ class DeliveryBeside:
             look = self._beside.looks.get(self._place)
             is_old = look is not None and look.over is not None and clock() - look.over > _LOOKED_AT_FOR
             if look is None or is_old or not wanted <= look.keys:
-                look = self._beside.looks[self._place] = _Look(wanted)
-                self._beside.put(self._line, partial(self._look, look, keys, beside))
+                # With what others ask for who come to this place by another login.
+                others = look.keys - wanted if look is not None else frozenset[PluginKey]()
+                look = self._beside.looks[self._place] = _Look(wanted | others)
+                self._beside.put(self._line, partial(self._look, look, [*keys, *sorted(others)], beside))
             if look.bug is not None:
                 del self._beside.looks[self._place]
                 raise look.bug
@@ -194,6 +217,9 @@ class DeliveryBeside:
                 handed.done, handed.failure, handed.bug = True, failures.get(key), bug
 
     def _look(self, look: _Look, keys: Sequence[PluginKey], beside: Collection[str]) -> None:
+        with self._beside.lock:
+            if self._beside.looks.get(self._place) is not look:
+                return
         try:
             look.found = self._deliverer.drift(keys, beside)
         except OutsideError as error:

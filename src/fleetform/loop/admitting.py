@@ -202,10 +202,17 @@ def _states(
 
 
 def with_unrendered(
-    image: Image, found: Plan, unavailable: Mapping[PluginKey, str], now: datetime, extras: Extras
+    image: Image,
+    found: Plan,
+    unavailable: Mapping[PluginKey, str],
+    waiting: Iterable[PluginKey],
+    now: datetime,
+    extras: Extras,
 ) -> Image:
-    """The image with the starts that could not be rendered for now, each since when, and what of that is new."""
-    before, still = image.known.unrendered, dict[PluginKey, Trouble]()
+    """The image with the starts that could not be rendered for now, each since when, and what of that is new. waiting
+    are those that something else holds by now."""
+    before = image.known.unrendered
+    still = {key: before[key] for key in waiting}
     for step in (*found.starts, *found.renders):
         message = unavailable.get(step.key)
         if message is None or not step.is_free:

@@ -21,7 +21,8 @@ from fleetform.loop.admitting import admit, places_of_joiners, render_targets, w
 from fleetform.loop.asking import Reply, RolloutRequest, answered_before, carry_out, deed_of, to_remember
 from fleetform.loop.caring import Care, Caretaker
 from fleetform.loop.deciding import with_placements
-from fleetform.loop.delivering import Deliveries, announced
+from fleetform.loop.delivering import Deliveries
+from fleetform.loop.delivery_attempts import announced
 from fleetform.loop.destinations import Destinations, Logins
 from fleetform.loop.drifting import DriftSearch, corrected
 from fleetform.loop.holding import held_back
@@ -31,7 +32,7 @@ from fleetform.loop.leaving import gone, handed_over, let_go, retained
 from fleetform.loop.observing import Seen, observe
 from fleetform.loop.reading_clusters import ClusterReadings
 from fleetform.loop.records import DeliveryRecord
-from fleetform.loop.render_tries import RenderTries
+from fleetform.loop.render_tries import RenderTries, waiting_unrendered
 from fleetform.loop.sealing import Unsealing
 from fleetform.loop.standing import Standing
 from fleetform.loop.surroundings import Surroundings
@@ -249,15 +250,15 @@ class Control:
         reachable = [each for each in targets if each[0] not in nowhere]
         around = self._around
         rendering = render_targets(fleet, reachable, self.image, around.renders, extras, changes, around.is_straight)
-        rendering.unavailable |= held_back(fleet, found)
-        self._render_tries.note(rendering.unavailable, resting, found, now)
-        rendering.unavailable |= {key: unrendered[key].message for key in resting}
+        waiting = waiting_unrendered(found, unrendered)
+        self._render_tries.note(rendering.unavailable, resting, waiting, found, now)
+        rendering.unavailable |= held_back(fleet, found) | {key: unrendered[key].message for key in resting}
         for key, target in targets:
             if key in nowhere and target.input_hash is not None:
                 rendering.failed[target.input_hash] = _NO_DESTINATION
         image = admit(with_placements(self.image, fleet), found, changes, rendering, now, extras)
         image = image.with_plugins(dict.fromkeys(changes.forgotten if found.world.complete else ()))
-        image = with_unrendered(image, found, rendering.unavailable, now, extras)
+        image = with_unrendered(image, found, rendering.unavailable, waiting, now, extras)
         going = gone(image, found.world.removals, found.removals)
         image = announced(image, [key for key, _ in reachable], destinations, going)
         extras.messages += self._standing.telling.of_plan(fleet, found, now)

@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import NamedTuple
 
 from msgspec import structs
 
@@ -23,35 +22,27 @@ from fleetform.loop.cluster_answers import (
     with_refusals,
     without_hope,
 )
+from fleetform.loop.delivery_attempts import Attempt, attempts_of
 from fleetform.loop.delivery_outcomes import (
     LONGEST_RETRY,
     arrived_at,
     failed_at,
     left_behind,
+    may_be_at,
     not_taken,
-    places_left,
     tried_at,
+    without,
 )
 from fleetform.loop.image import Extras, Image
 from fleetform.loop.leaving import ended
 from fleetform.loop.records import DeliveryRecord, Destination, unpacked
 from fleetform.loop.sealing import Unsealing
 from fleetform.model.results.decisions import PluginKey
-from fleetform.model.state import Deployed, PluginState
+from fleetform.model.state import PluginState
 from fleetform.ports.delivery import UNDER_WAY, Beside, Deliverer, Failure, Note, NothingBeside, Parcel
 
 # For so long it is tried to remove files from where a plugin was delivered to earlier.
 _GIVEN_UP = timedelta(days=1)
-
-
-class _Attempt(NamedTuple):
-    """What a delivery depends on: where to, what ("" if it is to go away), what lets in there, and the Secrets that it
-    is filled in with."""
-
-    destination: Destination
-    input_hash: str
-    login: object
-    secrets: tuple[object, ...] = ()
 
 
 class Deliveries:
@@ -68,11 +59,13 @@ class Deliveries:
         self._deliverer, self._blob, self._unsealing = deliverer, blob, unsealing
         self._beside: Beside = beside or NothingBeside()
         # What was tried last. A pause ends where that is another by now; after a restart all is tried once.
-        self._tried: dict[PluginKey, _Attempt] = {}
+        self._tried: dict[PluginKey, Attempt] = {}
         # What could not be filled in, with the Secrets that were there then.
         self._lacking: dict[PluginKey, tuple[object, ...]] = {}
-        # What was known of plugins before they were on their way to where they had not been.
-        self._before: dict[PluginKey, DeliveryRecord | None] = {}
+        # What is on its way beside the passes: what came of it says nothing of what somebody wants by then.
+        self._handed: dict[PluginKey, Attempt] = {}
+        # Where something is on its way to, and nothing was before.
+        self._new_places: set[tuple[PluginKey, Destination]] = set()
 
     def deliver(
         self,
@@ -97,9 +90,9 @@ class Deliveries:
         organization.
         """
         image = self._with_secrets_that_came(image, patience, now)
-        attempts = _attempts(image, keys, destinations, removals, login, self._secrets, retained)
+        attempts = attempts_of(image, keys, destinations, removals, login, self._secrets, retained)
         due = {key: each for key, each in attempts.items() if not self._rests(key, each, image, now)}
-        due = {key: each for key, each in due.items() if not self._beside.is_under_way(key, each.input_hash)}
+        due = {key: each for key, each in due.items() if not self._is_under_way(key, each)}
         if not due and all(key in image.deliveries for key in removals):
             return image
         self._tried = {key: self._tried[key] for key in attempts.keys() & self._tried.keys()} | due
@@ -108,14 +101,14 @@ class Deliveries:
         stays = {key for key in deleted if key in left}
         answers = ClusterAnswers()
         deleted += self._bring(image, due, records, now, predecessors or {}, answers)
-        self._clear(due, records, now, extras)
+        self._clear(due, records, image.deliveries, now, extras)
         deleted = [key for key in deleted if key not in records or not records[key].leaves]
         for key in deleted:
             if key not in stays:
                 event = ended(key, image.plugin(key), now, removals[key])
                 extras.events.append(structs.replace(event, event="Retained") if key in retained else event)
             records.pop(key, None)
-            self._before.pop(key, None)
+            self._handed.pop(key, None)
         records.update(without_hope(image, due, records, answers, patience, now))
         image = with_refusals(image, due, records, now, extras)
         forgotten = [key for key in deleted if key not in retained]
@@ -134,7 +127,7 @@ class Deliveries:
                 found[key] = structs.replace(state, attempt=patience(key[0]).due_at_once(state.attempt, now))
         return image.with_plugins(found)
 
-    def _rests(self, key: PluginKey, attempt: _Attempt, image: Image, now: datetime) -> bool:
+    def _rests(self, key: PluginKey, attempt: Attempt, image: Image, now: datetime) -> bool:
         """Whether it failed a while ago, and nothing that it depends on has changed."""
         record = image.deliveries.get(key)
         failing = record.failing if record is not None else None
@@ -143,10 +136,17 @@ class Deliveries:
         # Further away it can only be if a clock was turned back.
         return timedelta(0) < failing.retry_at - now <= LONGEST_RETRY
 
+    def _is_under_way(self, key: PluginKey, attempt: Attempt) -> bool:
+        """Whether this is on its way already. Files that are on theirs to another place can be brought here now."""
+        if not self._beside.is_under_way(key, attempt.input_hash):
+            return False
+        handed = self._handed.get(key)
+        return handed is None or not is_cleared(attempt.destination) or handed.destination.is_at(attempt.destination)
+
     def _bring(
         self,
         image: Image,
-        due: Mapping[PluginKey, _Attempt],
+        due: Mapping[PluginKey, Attempt],
         records: dict[PluginKey, DeliveryRecord],
         now: datetime,
         predecessors: Mapping[PluginKey, PluginKey],
@@ -162,23 +162,25 @@ class Deliveries:
             answers.note(destination, sent, gone, failures)
             tried = tried_at(now, began)
             for parcel in sent:
-                key = parcel.key
-                after = self._after(records.get(key), destination, parcel, failures.get(key), now, tried)
-                if after is not None:
-                    records[key] = after
-            self._forget_tries(failures)
+                failure = failures.get(parcel.key)
+                if failure is UNDER_WAY:
+                    self._hand_over(parcel.key, due[parcel.key], records)
+                else:
+                    self._take(parcel, due[parcel.key], failure, records, now, tried)
             for key in gone:
                 failure = failures.get(key)
                 if failure is None:
                     removed.append(key)
-                elif failure is not UNDER_WAY:
+                elif failure is UNDER_WAY:
+                    self._tried.pop(key, None)
+                else:
                     records[key] = failed_at(records[key], "removal", destination, failure, tried)
         return removed
 
     def _sorted(
         self,
         image: Image,
-        due: Mapping[PluginKey, _Attempt],
+        due: Mapping[PluginKey, Attempt],
         records: dict[PluginKey, DeliveryRecord],
         now: datetime,
         predecessors: Mapping[PluginKey, PluginKey],
@@ -205,43 +207,53 @@ class Deliveries:
                     parcels.setdefault(destination, []).append(parcel)
         return parcels, leaving
 
-    def _forget_tries(self, failures: Mapping[PluginKey, Failure]) -> None:
-        """What comes of those that are under way is taken as soon as it is there, whatever failed before."""
-        for key, failure in failures.items():
-            if failure is UNDER_WAY:
-                self._tried.pop(key, None)
+    def _hand_over(self, key: PluginKey, attempt: Attempt, records: dict[PluginKey, DeliveryRecord]) -> None:
+        """It is on its way. What comes of it is taken as soon as it is there, whatever failed before.
 
-    def _after(
+        Files may be there from now on, whether anybody hears of that or not: if they are to be elsewhere by then, or
+        nowhere, they are removed from there.
+        """
+        self._tried.pop(key, None)
+        before, destination = self._handed.get(key), attempt.destination
+        self._handed[key] = attempt
+        if not is_cleared(destination):
+            return
+        record = records.get(key) or DeliveryRecord(destination)
+        if not may_be_at(record, destination):
+            self._new_places.add((key, destination))
+            records[key] = structs.replace(record, leaves=(*record.leaves, destination))
+        elif before is not None and before.input_hash != attempt.input_hash:
+            # What was on its way there before may have arrived.
+            self._new_places.discard((key, destination))
+
+    def _take(
         self,
-        record: DeliveryRecord | None,
-        destination: Destination,
         parcel: Parcel,
+        attempt: Attempt,
         failure: Failure | None,
+        records: dict[PluginKey, DeliveryRecord],
         now: datetime,
         tried: datetime,
-    ) -> DeliveryRecord | None:
-        """The record of a parcel that arrived, could not, or is on its way."""
-        if failure is UNDER_WAY:
-            return self._on_its_way(record, destination, parcel.key, now) if is_cleared(destination) else record
-        before = self._before.pop(parcel.key, record)
+    ) -> None:
+        """It arrived, or could not, with what was there to be tried with then."""
+        key, destination, record = parcel.key, attempt.destination, records.get(parcel.key)
+        handed = self._handed.get(key)
+        was_handed = handed is not None and handed.destination.is_at(destination)
+        if was_handed or failure is None:
+            self._handed.pop(key, None)
+        self._tried[key] = handed if handed is not None and was_handed else attempt
+        is_new = (key, destination) in self._new_places
+        self._new_places.discard((key, destination))
         if failure is None:
-            return arrived_at(record, destination, parcel, now)
-        return not_taken(before, destination, failure, parcel.input_hash if failure.refused else "", tried)
-
-    def _on_its_way(
-        self, record: DeliveryRecord | None, destination: Destination, key: PluginKey, now: datetime
-    ) -> DeliveryRecord:
-        """From now on it may be there, whether anybody hears of that or not: if it is to be elsewhere by then, or
-        nowhere, it is removed from there. That it did not arrive makes this undone."""
-        if record is not None and record.since is not None and record.destination.is_at(destination):
-            self._before.pop(key, None)
-            return record
-        self._before[key] = record
-        trouble = record.trouble if record is not None else None
-        return DeliveryRecord(destination, since=now, leaves=places_left(record, destination), trouble=trouble)
+            records[key] = arrived_at(record, destination, parcel, now)
+            return
+        if record is not None and is_new:
+            record = structs.replace(record, leaves=without(record.leaves, destination))
+        refused = parcel.input_hash if failure.refused else ""
+        records[key] = not_taken(record, destination, failure, refused, tried)
 
     def _not_filled_in(
-        self, image: Image, key: PluginKey, attempt: _Attempt, failure: Failure, now: datetime
+        self, image: Image, key: PluginKey, attempt: Attempt, failure: Failure, now: datetime
     ) -> DeliveryRecord:
         """What cannot be made whole has failed on its cluster if it is under way there, and its next try is due at once
         when the Secrets are others."""
@@ -253,8 +265,9 @@ class Deliveries:
 
     def _clear(
         self,
-        due: Mapping[PluginKey, _Attempt],
+        due: Mapping[PluginKey, Attempt],
         records: dict[PluginKey, DeliveryRecord],
+        before: Mapping[PluginKey, DeliveryRecord],
         now: datetime,
         extras: Extras,
     ) -> None:
@@ -262,20 +275,20 @@ class Deliveries:
         repository that is gone for good would be asked for ever."""
         leaving: dict[Destination, list[PluginKey]] = {}
         for key, attempt in due.items():
-            record = records.get(key)
-            # What is on its way to another place is there until it has arrived.
-            if record is not None and (record.input_hash or not attempt.input_hash):
-                for destination in record.leaves:
+            for destination in records[key].leaves if key in records else ():
+                # Not from where it is on its way to.
+                if not (attempt.input_hash and destination.is_at(attempt.destination)):
                     leaving.setdefault(destination, []).append(key)
         for destination, keys in sorted(leaving.items(), key=str):
             note = Note({key: f"{key[1]}  {key[2]}  moved" for key in keys})
             began = time.monotonic()
             failures = self._deliverer(destination).deliver([], keys, note)
             tried = tried_at(now, began)
-            self._forget_tries(failures)
             for key in keys:
                 record, failure = records[key], failures.get(key)
                 if failure is UNDER_WAY:
+                    if key not in before or record.trouble == before[key].trouble:
+                        self._tried.pop(key, None)
                     continue
                 if failure is not None:
                     record = failed_at(record, "removal", destination, failure, tried)
@@ -283,7 +296,7 @@ class Deliveries:
                         records[key] = record
                         continue
                     extras.events.append(left_behind(key, record.trouble, now))
-                leaves = tuple(each for each in record.leaves if each != destination)
+                leaves = without(record.leaves, destination)
                 # Why it could not be removed from here is over; from elsewhere it may still stand.
                 over = not leaves and record.trouble is not None and record.trouble.of == "removal"
                 records[key] = structs.replace(record, leaves=leaves, trouble=None if over else record.trouble)
@@ -308,80 +321,6 @@ class Deliveries:
             return Failure("its secrets cannot be filled in here", "deliver it straight to its cluster", refused=True)
         reveal = self._unsealing.reveal(key[0], state)
         return reveal if isinstance(reveal, Failure) else structs.replace(parcel, reveal=reveal)
-
-
-def _attempts(
-    image: Image,
-    keys: Iterable[PluginKey],
-    destinations: Mapping[PluginKey, Destination],
-    removals: Mapping[PluginKey, str],
-    login: Callable[[Destination], object],
-    secrets: Callable[[Image, PluginKey, str], tuple[object, ...]],
-    retained: Container[PluginKey],
-) -> dict[PluginKey, _Attempt]:
-    """What is to be done about plugins that are not where they should be, or are where they should not."""
-    found: dict[PluginKey, _Attempt] = {}
-    for key in sorted(keys):
-        state, record = image.plugin(key), image.deliveries.get(key)
-        admitted = state.admitted
-        if key in removals or admitted is None or admitted.input_hash is None or state.attempt is None:
-            continue
-        destination = _destination(destinations.get(key), record, admitted)
-        if destination is None or is_refused(record, state):
-            continue
-        arrived = record is not None and record.input_hash == admitted.input_hash and record.destination == destination
-        if not arrived or (record is not None and record.leaves):
-            filled_in = secrets(image, key, admitted.input_hash)
-            found[key] = _Attempt(destination, admitted.input_hash, login(destination), filled_in)
-    for key in removals:
-        record = image.deliveries.get(key)
-        if record is not None:
-            destination = structs.replace(record.destination, retain=key in retained)
-            found[key] = _Attempt(destination, "", login(record.destination))
-    return found
-
-
-def announced(
-    image: Image,
-    keys: Iterable[PluginKey],
-    destinations: Mapping[PluginKey, Destination],
-    removals: Iterable[PluginKey] = (),
-) -> Image:
-    """With where first deliveries go, and without what is about to be replaced or removed, stored before any of that:
-    whoever ends in between leaves nothing behind that nobody knows of. And of a delivery whose end nobody hears nobody
-    knows what is there: a way back, or a cluster that comes again, must not find there what was there before."""
-    records: dict[PluginKey, DeliveryRecord] = {}
-    for key in keys:
-        admitted, record = image.plugin(key).admitted, image.deliveries.get(key)
-        if admitted is None:
-            continue
-        if record is None:
-            destination = _destination(destinations.get(key), None, admitted)
-            if destination is not None:
-                records[key] = DeliveryRecord(destination)
-        elif record.input_hash not in ("", admitted.input_hash):
-            records[key] = structs.replace(record, input_hash="")
-    for key in removals:
-        record = image.deliveries.get(key)
-        if record is not None and record.input_hash:
-            records[key] = structs.replace(record, input_hash="")
-    return replace(image, deliveries={**image.deliveries, **records}) if records else image
-
-
-def _destination(wanted: Destination | None, record: DeliveryRecord | None, admitted: Deployed) -> Destination | None:
-    """Where an admitted state belongs: where files say now, or where it is if they no longer say.
-
-    To or from a cluster it goes with the next state that is admitted: what runs there is not moved by an edit alone.
-    """
-    there = record.destination if record is not None else None
-    if wanted is None or there is None or "kubernetes" not in (wanted.kind, there.kind):
-        found = wanted or there
-    else:
-        arrived = record is not None and record.input_hash == admitted.input_hash
-        found = there if arrived and wanted.kind != there.kind else wanted
-    if found is None or found.kind != "kubernetes" or found.namespace or admitted.installer is None:
-        return found
-    return structs.replace(found, namespace=admitted.installer.release_namespace)
 
 
 def _note(image: Image, parcels: Sequence[Parcel], removals: Sequence[PluginKey]) -> Note:

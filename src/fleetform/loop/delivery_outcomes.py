@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Literal
 
@@ -30,7 +31,17 @@ def places_left(before: DeliveryRecord | None, destination: Destination) -> tupl
     if before is not None and before.since is not None and is_cleared(before.destination):
         leaves = (*leaves, before.destination)
     # Back where it was before: its files are no leftovers there.
+    return without(leaves, destination)
+
+
+def without(leaves: Iterable[Destination], destination: Destination) -> tuple[Destination, ...]:
     return tuple(dict.fromkeys(each for each in leaves if not each.is_at(destination)))
+
+
+def may_be_at(record: DeliveryRecord, destination: Destination) -> bool:
+    """Whether files may be at a destination, as far as a record tells."""
+    is_there = record.since is not None and record.destination.is_at(destination)
+    return is_there or any(each.is_at(destination) for each in record.leaves)
 
 
 def not_taken(

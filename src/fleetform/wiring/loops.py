@@ -114,8 +114,10 @@ def open_loop(parts: LoopParts) -> Loop:
         name = hashlib.sha256(address.encode()).hexdigest()[:16]
         mirror = Mirror(os.path.join(cache_folder(), "deliveries", name), address, silent=silent)
         branch = Branch(destination.branch, destination.folder, destination.sign)
-        delivery = GitDelivery(mirror, branch, lambda: login_of(control.fleet, destination), time.sleep)
-        return branches.to(address, (address, branch.name, branch.folder), delivery)
+        # As files say when it is handed over: a failing store may leave none by the time that it is needed.
+        fleet = control.fleet
+        delivery = GitDelivery(mirror, branch, lambda: login_of(fleet, destination), time.sleep)
+        return branches.to(address, (branch.name, branch.folder), delivery)
 
     def destination(fleet: Fleet, plugin: PluginDecision) -> Destination | None:
         has_hub = parts.hub is not None

@@ -481,3 +481,26 @@ def test_what_has_what_is_wanted_and_failed_is_tried_again_in_a_slot_of_its_stag
     hand.healthy("g")
     assert hand.go() == ["h"]
     assert hand.progress("h").admitted == NEW
+
+
+@pytest.mark.rule("B34", "S2")
+@pytest.mark.parametrize(
+    "rule", [{}, {"max_concurrency": 1, "soaking_holds_slot": True, "soak": DAY}], ids=["no limit", "soaks"]
+)
+def test_what_is_no_part_of_a_rollout_is_tried_again_where_that_sets_no_limit_or_only_soaks(
+    rule: dict[str, object],
+) -> None:
+    policy = Policy(stages=stages(gold=rule), on_failure="Continue", replaces=True)
+    hand = play([candidate("g", "gold"), candidate("h", "gold")], policy, limits=RETRIES)
+    hand.go()
+    hand.healthy("g")
+    hand.wait(DAY)
+    hand.healthy("h")
+    hand.wait(DAY)
+    hand.fail("h")
+    hand.want(NEWER)
+    hand.edit("h", wanted=NEW)
+    assert hand.go() == ["g"], "h has what it is to have"
+    if rule:
+        hand.healthy("g")
+    assert hand.wait(HOUR) == ["h"]

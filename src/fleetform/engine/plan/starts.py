@@ -198,7 +198,8 @@ def _failed(view: View, member: Member) -> Step:
     here = _slots_of(view, member)
     holds_slot = here is not None and member.standing is FAILED and here.rule.failed_holds_slot
     if here is not None and not reasons and not holds_slot:
-        full = concurrency(here)
+        # A rollout that failed or soaks there does nothing: only what it changes holds what is no part of it.
+        full = concurrency(here) if member.role == "member" or here.is_changing_all_it_may else None
         reasons = (full,) if full is not None else ()
     if reasons or progress.admitted is None:
         return Step(candidate.key, "wait", "Failed", progress, reasons, stage)
@@ -212,9 +213,10 @@ def _failed(view: View, member: Member) -> Step:
 
 def _slots_of(view: View, member: Member) -> StageView | None:
     """The stage in whose slots a plugin is tried again: its own in the rollout; beside one that runs, as it has what is
-    wanted, the stage of its cluster."""
+    wanted, the stage of its cluster, if that says how many may be changed at once."""
     if member.role == "settled":
-        return next((each for each in view.stages if each.rule.name == member.candidate.stage), None)
+        named = [each for each in view.stages if each.rule.name == member.candidate.stage]
+        return next((each for each in named if each.rule.max_concurrency is not None), None)
     return view.stages[member.position] if member.role == "member" and member.position >= 0 else None
 
 

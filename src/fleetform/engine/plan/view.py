@@ -54,6 +54,11 @@ class StageView:
     def free(self) -> int:
         return self.slots - self.taken - self.starts
 
+    @property
+    def is_changing_all_it_may(self) -> bool:
+        """Whether as many are being changed as may be, whatever else holds slots."""
+        return self.tally.in_flight + self.starts >= self.slots
+
 
 @dataclass(slots=True)
 class Pass:
