@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from textwrap import dedent
+from typing import Any
 
 import pytest
 
@@ -25,7 +26,7 @@ from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.model.results.rendering import RenderFailure
 from fleetform.model.state import Deployed
 from fleetform.ports.delivery import Failure, Note, Parcel
-from fleetform.ports.store import Commit, plugin_ref
+from fleetform.ports.store import Commit, UnavailableError, plugin_ref
 from fleetform.store.known_state import writes_between
 from support.fleets import BASE, NOW, override, plugin_on
 from support.plane import Files, Plane
@@ -782,3 +783,24 @@ def test_a_clock_that_jumps_back_an_hour_starts_nothing_twice_and_the_rollout_go
     found.wait(hours=4)
     assert set(found.versions.values()) == {"1.1.0"}
     assert len(found.targets.delivered) == delivered + 2
+
+
+def test_after_a_commit_whose_answer_was_lost_it_begins_from_what_is_stored(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = installed()
+    commit = found.store.commit
+
+    def lost(*given: Any, **named: Any) -> None:
+        commit(*given, **named)
+        raise UnavailableError("the answer was lost", "try again")
+
+    found.files.files["more.yaml"] = override("more", "[{path: replicas, value: 7}]")
+    with monkeypatch.context() as patched:
+        patched.setattr(found.store, "commit", lost)
+        with pytest.raises(UnavailableError):
+            found.control.run_pass()
+    # It was accepted, and nobody heard of that; then it goes.
+    del found.files.files["more.yaml"]
+    found.wait(hours=3)
+    found.restart()
+    assert "more.yaml" not in found.control.image.files
+    assert not found.control.run_pass().wrote

@@ -324,3 +324,18 @@ def test_a_poller_fetches_with_jitter_and_at_once_after_a_hint() -> None:
     poller._thread.join(30)
     assert len(fetched) == 3
     assert [round(each, 3) for each in waits] == [0.2, 0.2, 0.2]
+
+
+def test_the_source_is_looked_at_once_an_interval_has_passed_to_the_second() -> None:
+    plane = installed()
+    looks: list[datetime] = []
+    read = plane.files.read
+
+    def seen() -> SourceFiles:
+        looks.append(plane.clock.at)
+        return read()
+
+    plane.files.read = seen  # type: ignore[method-assign]
+    start = plane.clock.at
+    Run(plane, [later(plane, seconds=29), later(plane, seconds=1), later(plane, seconds=30)]).run()
+    assert sorted({(each - start).total_seconds() for each in looks}) == [0, 30, 60]

@@ -266,3 +266,18 @@ def test_edits_reach_what_the_page_says() -> None:
     found |= {title: reached(decide(one), other) for title, (one, other) in OTHERS.items()}
     lines = [f"- {title} → {anew} (clusters: {clusters})" for title, (anew, clusters) in found.items()]
     compare(PAGE, ["", *lines])
+
+
+def test_a_version_between_what_runs_and_what_is_wanted_is_judged_anew_when_it_says_something_else() -> None:
+    """It was not chosen and is not: what it says of its changes holds those that come across it all the same (S26)."""
+    versions = {name: definition("web", name, OPTIONS) for name in ("1.0.0", "1.1.0", "2.0.0")}
+    files = {**versions, "eu": cluster("eu-1", "{}"), "preset": preset("web", "pluginDefinition: web")}
+    running = {"web_on_eu_1": known("1.0.0")}
+    before = with_states(fleet_of(files).snapshot, **running)
+    files["1.1.0"] = definition("web", "1.1.0", f"{OPTIONS}, changes: {{breaking: true}}")
+    after = with_states(fleet_of(files).snapshot, **running)
+    first = decide(before)
+    again = decide(after, first)
+    (plugin,) = [each for here in again.clusters.values() for each in here.plugins.values()]
+    assert [each.gate for each in (plugin.upgrade or plugin).gates] == ["breaking"]
+    assert told(again) == told(decide(after))

@@ -158,3 +158,18 @@ def test_what_a_system_adds_by_itself_makes_each_clusters_hash_its_own() -> None
     fleet = folder.fleet
     assert hashes == {key[1]: fleet.inputs.hash(plugin) for key, plugin in fleet.decisions.plugins.items()}
     assert len(set(hashes.values())) == 3
+
+
+def test_states_that_say_the_same_as_those_before_change_nothing_whatever_objects_they_are() -> None:
+    """What was read from a store anew is equal, and not the same."""
+    fleet = installed(dns=DNS).fleet
+    before = fleet.owner_changes
+    certs, dns = before.world().changes
+    states = {
+        ref: {name: structs.replace(state) for name, state in here.items()}
+        for ref, here in fleet.snapshot.states.items()
+    }
+    decisions = decide(replace(fleet.snapshot, states=states), fleet.decisions)
+    after = OwnerChanges(decisions, Inputs(decisions, before.inputs.transforms), fleet.state.rollouts, before)
+    assert after.change(certs.owner) is certs
+    assert after.change(dns.owner) is dns

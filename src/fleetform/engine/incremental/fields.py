@@ -20,11 +20,11 @@ def owners_reading_changes(changes: Changes, index: Index, before: Index, change
     objects = _ChangedObjects(changes)
     if not changed and not objects.anything:
         return set()
-    binding = [owner for owner in index.owners.values() if owner.program is not None]
-    if not binding:
+    programs = {owner: owner.program for owner in index.owners.values() if owner.program is not None}
+    if not programs:
         return set()
-    found = {owner for owner in binding if owner.program is not None and objects.reach(owner.program)}
-    consumers = {owner: set(owner.program.producers) for owner in binding if owner.program and owner.program.producers}
+    found = {owner for owner, program in programs.items() if objects.reach(program)}
+    consumers = {owner: set(program.producers) for owner, program in programs.items()}
     offering = {each for producers in consumers.values() for each in producers}
     for owner in index.owners.values():
         if owner.definition in offering and objects.reach_outputs(index, owner):
