@@ -127,6 +127,20 @@ def test_a_cluster_that_is_written_stands_for_itself() -> None:
     assert (codes(fleet), plugins(fleet)) == ([], {"app-eu-1": "a.eu-1"})
 
 
+def test_an_assemblage_may_bring_the_clusters_name_along_and_a_module_may_not_bind_it() -> None:
+    """Assemblages are what Fleeet makes of modules: the name is that of where it was made."""
+    assemblage = (
+        f"apiVersion: {FLEEET}\nkind: Assemblage\nmetadata: {{name: one, namespace: a}}\n"
+        "spec:\n  syncs:\n  - name: app\n    bindings: [{name: CLUSTER_NAME, value: from-the-hub}]\n"
+        "    source: {git: {url: https://git.example.com/app, version: {tag: v1.0.0}}}\n"
+        "    package: {kustomize: {path: ., substitute: {NAME: $(CLUSTER_NAME)}}}\n"
+    )
+    fleet = fleet_of(documents(cluster("one", "a"), assemblage))
+    assert (codes(fleet), substituted(fleet)) == ([], {"app-one": {"NAME": "from-the-hub"}})
+    bound = module("app", "a", more="  bindings: [{name: CLUSTER_NAME, value: mine}, {name: HOST, value: h}]\n")
+    assert codes(fleet_of(documents(cluster("one", "a"), bound))) == ["given-name"]
+
+
 @pytest.mark.rule("S62")
 def test_a_remote_assemblage_whose_cluster_is_missing_is_reported() -> None:
     text = (

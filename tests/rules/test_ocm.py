@@ -214,6 +214,18 @@ def test_a_type_that_the_addon_does_not_name_is_listed_all_the_same() -> None:
     assert (read.findings.errors, said(read, "unsupported-config")) == ((), [])
 
 
+def test_a_config_may_lie_in_any_namespace_and_is_in_none_where_none_is_named() -> None:
+    names = [f"{{{home}group: example.com, resource: odds, name: x}}" for home in ("", "namespace: elsewhere, ")]
+    odds = [AN_ODD.replace(", namespace: ops", home) for home in ("", ", namespace: elsewhere")]
+    read = fleet(addon("{type: Manual}"), *odds, installed("c1", names[0]), installed("c2", names[1]))
+    assert (read.findings.errors, addons(read)) == ((), {"c1": ["default", "x"], "c2": ["default", "x"]})
+    found = {key[1]: each.configs.effective[-1] for key, each in read.decisions.plugins.items()}
+    assert {name: (each.identity[2], each.config is not None) for name, each in found.items()} == {
+        "c1": ("", True),
+        "c2": ("elsewhere", True),
+    }
+
+
 @pytest.mark.rule("R1-13")
 def test_a_type_that_the_addons_own_status_does_not_list_is_a_condition() -> None:
     status = f"status: {{supportedConfigs: [{{group: {ADDON}, resource: addondeploymentconfigs}}]}}\n"

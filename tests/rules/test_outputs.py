@@ -7,6 +7,7 @@ import pytest
 from fleetform.app.fleet import Fleet
 from fleetform.engine.bindings.value_sources import OUTPUT
 from fleetform.ports.state import KnownState
+from fleetform.syntax.hashing import as_written
 from support.bound import (
     HOST,
     a_cluster,
@@ -139,6 +140,22 @@ def test_many_outputs_over_many_plugins_are_read_at_once() -> None:
     assert option_on(fleet_and(files), owner="d0") == "c"
 
 
+def test_a_chain_of_too_many_outputs_is_refused_for_each_plugin_that_is_too_far_from_its_beginning() -> None:
+    """What was read before for another plugin changes nothing."""
+    files = {}
+    for number in range(64):
+        reads = f"[{{name: X, pluginOutputRef: {{definition: d{number + 1}, output: out}}}}]"
+        owner = preset(HOST, reads if number < 63 else "[{name: X, value: root}]", name=f"d{number}")
+        files[f"d{number}"] = documents(owner, definition_of(f"d{number}", "[{name: out, value: $(X)}]"))
+    fleet = fleet_and(files)
+    for number in range(3):
+        (gate,) = plugin_on(fleet, "eu-1", f"d{number}").gates
+        assert "it is made of outputs of outputs, over more than 60 plugins" in gate.message
+        assert gate.do == "bind to those at the beginning of the chain"
+    assert [gates_on(fleet, owner=f"d{number}") for number in (3, 4)] == [[], []]
+    assert [option_on(fleet, owner=f"d{number}") for number in (3, 63)] == ["root", "root"]
+
+
 # ---- Which version's
 
 
@@ -185,6 +202,68 @@ def test_what_an_output_reads_on_the_cluster_rolls_nothing() -> None:
         return fleet.inputs.hash(plugin_on(fleet, "eu-1"))
 
     assert hashed("10.0.0.9") == hashed("10.0.0.8") is not None
+
+
+@pytest.mark.rule("B16", "R3-15")
+@pytest.mark.parametrize("asked_first", ["host-x", "yy"])
+def test_what_rolls_does_not_depend_on_the_plugin_that_is_asked_for_first(asked_first: str) -> None:
+    """Definitions refer to each other in a circle here, though no plugins on a cluster do."""
+
+    def binding(name: str, definition: str, output: str) -> str:
+        return f"{{name: {name}, pluginOutputRef: {{definition: {definition}, output: {output}}}}}"
+
+    def of(name: str, definition: str, reads: str, region: str = "") -> str:
+        text = preset("[{name: host, value: $(A)}]" if name == "yy" else "[]", reads, name=name, definition=definition)
+        text = text.replace("    optionValues", f"    releaseName: {name}\n    optionValues")
+        where = f"{{matchLabels: {{region: {region}}}}}"
+        return text.replace("clusterSelector: {}", f"clusterSelector: {where}") if region else text
+
+    def hashed(address: str) -> str | None:
+        files = {
+            "x": of("host-x", "a", f"[{binding('M', 'm', 'out')}, {binding('Z', 'z', 'address')}]"),
+            "m-eu": of("m-eu", "m", "[]", "eu"),
+            "m-us": of("m-us", "m", f"[{binding('B', 'yy', 'out')}]", "us"),
+            "yy": of("yy", "yy", f"[{binding('A', 'a', 'out')}]", "eu"),
+            "z": of("z", "z", "[]"),
+            "definitions": documents(
+                definition_of("a", "[{name: out, value: $(Z)}]"),
+                definition_of("m", "[{name: out, value: hi}]"),
+                definition_of("yy", "[{name: out, value: $(A)}]"),
+                definition_of(
+                    "z",
+                    "[{name: address, objectFieldRef: {kind: Service, name: z, fieldPath: /spec/clusterIP}}]",
+                ),
+            ),
+        }
+        observed = {("acme", name, f"z-{name}"): {f"{OUTPUT}address": address} for name in ("eu-1", "eu-2", "us-1")}
+        fleet = fleet_and(files, KnownState(plugins=states(observed=observed)))
+        assert fleet.findings.errors == ()
+        fleet.inputs.hash(plugin_on(fleet, "eu-1", asked_first))
+        assert option_on(fleet, owner="yy") == address
+        return fleet.inputs.hash(plugin_on(fleet, "eu-1", "yy"))
+
+    assert as_written(hashed("10.0.0.1")) == as_written(hashed("10.0.0.2")) is not None
+
+
+@pytest.mark.rule("B16")
+@pytest.mark.parametrize(
+    ("section", "binding", "output", "reads"),
+    [
+        ("bindings", "objectFieldRef: {kind: ConfigMap, name: c, fieldPath: /data/k}", "value: o", True),
+        ("bindings", "value: v", "value: o", False),
+        ("controlPlaneBindings", "objectFieldRef: {kind: ConfigMap, name: c, fieldPath: /data/k}", "value: o", False),
+        ("controlPlaneBindings", "value: v", "objectFieldRef: {kind: Service, name: s, fieldPath: /spec/x}", True),
+    ],
+)
+def test_clusters_are_asked_only_for_fields_of_bindings_there_and_of_outputs(
+    section: str, binding: str, output: str, reads: bool
+) -> None:
+    files = {
+        "preset": preset(HOST, None, f"  {section}: [{{name: X, {binding}}}]\n"),
+        "definition": definition_of("web", f"[{{name: out, {output}}}]"),
+        "c": config_map("c", k="here"),
+    }
+    assert fleet_and(files).decisions.binders.reads_clusters() is reads
 
 
 # ---- Cycles

@@ -394,6 +394,12 @@ def test_a_dependency_is_changed_first_and_one_change_at_a_time_is_on_a_cluster(
     assert "eu-1" in folder.go()
 
 
+@pytest.mark.parametrize("waits", ["{preset: certs}", "{plugin: certs-eu-1}"])
+def test_a_plugin_that_waits_for_itself_waits_for_nothing(waits: str) -> None:
+    folder = Folder(policy=ONE, preset=preset(f"waitFor: [{waits}]"))
+    assert "eu-1" in folder.go()
+
+
 @pytest.mark.rule("B27", "R2-14")
 def test_a_way_back_waits_while_something_else_is_changed_on_its_cluster() -> None:
     dns = definition("1.0.0", "dns") + "---\n" + preset(name="dns", of="dns")

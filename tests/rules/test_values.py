@@ -214,6 +214,14 @@ def test_where_a_cluster_s_own_value_is_not_known_no_other_takes_its_place() -> 
     assert "host" not in fleet.inputs.values(plugin_on(fleet, "eu-1"))
 
 
+@pytest.mark.parametrize("more", ["", ", {name: replicas, value: 5}"])
+def test_an_expression_that_one_cluster_alone_has_is_its_value_there(more: str) -> None:
+    own = f"[{{clusterName: eu-1, overrides: [{{name: host, expression: cluster.name}}{more}]}}]"
+    fleet = fleet_with(preset=BASE["preset.yaml"] + f"  clusterOptionOverrides: {own}\n")
+    assert value_on(fleet, "eu-1", "host") == "eu-1"
+    assert "host" not in fleet.inputs.values(plugin_on(fleet, "eu-2"))
+
+
 def test_beside_values_that_differ_by_cluster_what_is_wrong_with_a_clusters_own_is_told_once() -> None:
     own = "[{clusterName: eu-1, overrides: [{name: args, expression: cluster.facts.args}]}]"
     by_cluster = BASE["preset.yaml"] + "    - {name: host, expression: cluster.name}\n"

@@ -160,6 +160,16 @@ def test_a_label_that_a_person_set_goes_only_if_it_gives_the_object_to_helm(
     assert (release.get("ConfigMap", "web") or {})["metadata"]["labels"].get(MANAGED_BY) == after
 
 
+def test_a_label_that_gives_no_object_to_helm_stays_where_no_release_is_named(target: Target) -> None:
+    """Without the annotations Helm does not go by it."""
+    target.apply(config("first"))
+    target.client.create({**config(x="1"), "metadata": {"name": "web", "namespace": target.namespace}})
+    target.kubectl("label", "configmap", "web", f"{MANAGED_BY}=Helm")
+    assert target.apply(config(x="2"), adopt=True) == []
+    web = target.get("ConfigMap", "web") or {}
+    assert (web["data"], web["metadata"]["labels"][MANAGED_BY]) == ({"x": "2"}, "Helm")
+
+
 def test_a_label_that_the_chart_sets_itself_stays(release: Target) -> None:
     wanted = config(x="2")
     wanted["metadata"]["labels"] = {MANAGED_BY: "Helm"}

@@ -11,9 +11,9 @@ import pytest
 from fleetform.clusters.inventory import Entry, Known, ObjectRef
 from fleetform.clusters.listing import Live
 from fleetform.clusters.ownership import Manifest, label_of, marked
-from fleetform.clusters.work import Clusters
+from fleetform.clusters.work import Clusters, Outcome
 from fleetform.deliver.kubernetes.apply import ApplyOptions
-from fleetform.deliver.kubernetes.delivery import KubernetesDeliveries
+from fleetform.deliver.kubernetes.delivery import KubernetesDeliveries, _failure
 from fleetform.deliver.kubernetes.drift import Found, _found
 from fleetform.deliver.kubernetes.existing import Difference
 from fleetform.deliver.kubernetes.hooks import HOOK, Moment, as_hook, split
@@ -39,7 +39,7 @@ from fleetform.outside.kubernetes.errors import (
     NotServedError,
     ObjectError,
 )
-from fleetform.ports.delivery import UNDER_WAY, Note, Parcel
+from fleetform.ports.delivery import UNDER_WAY, Failure, Note, Parcel
 
 KEY, OTHER = ("acme", "eu-1", "web"), ("acme", "eu-1", "db")
 REF = ObjectRef("apps", "Deployment", "web", "web")
@@ -267,6 +267,18 @@ def test_a_conflict_names_the_fields_and_who_has_them() -> None:
     error = ConflictError("conflict", 409, "Conflict", (Cause(".a", "by x"), Cause(".b", "by y")))
     hint = "let one of the two manage the field, or set delivery.kubernetes.drift: Correct"
     assert conflict(REF, error) == Problem(REF, "others manage fields of it: .a (by x); .b (by y)", hint, True)
+
+
+def test_of_several_problems_one_that_is_refused_is_told_and_how_many_more_there_are() -> None:
+    passing = Problem(REF, "it is going", "wait")
+    refused = Problem(REF, "it is immutable", "delete it", refused=True)
+    told = "Deployment web/web: it is immutable"
+    assert _failure(Outcome([])) is None
+    assert _failure(Outcome([passing])) == Failure("Deployment web/web: it is going", "wait")
+    assert _failure(Outcome([refused])) == Failure(told, "delete it", refused=True)
+    assert _failure(Outcome([passing, refused])) == Failure(f"{told} (and 1 more)", "delete it", refused=True)
+    many = [passing] * 1_200 + [refused]
+    assert _failure(Outcome(many)) == Failure(f"{told} (and 1,200 more)", "delete it", refused=True)
 
 
 # ---- Drift

@@ -10,6 +10,7 @@ import pytest
 from fleetform.dialects.envelope import Reading
 from fleetform.dialects.ocm.addons import unsupported_types_of
 from fleetform.dialects.ocm.read import read_ocm
+from fleetform.engine.configs.references import instance_configs, may_use
 from fleetform.engine.plan.strategies import Group, strategy_stages
 from fleetform.model.kinds.base import LabelRequirement, LabelSelector, NameRef
 from fleetform.model.kinds.definition import ObjectName, SupportedConfig
@@ -886,6 +887,14 @@ def test_several_configs_of_a_cluster_keep_their_order() -> None:
         "v1beta1", "ManagedClusterAddOn", f"spec: {{configs: {configs}}}", ADDON, "{name: otel, namespace: eu-1}"
     )
     assert made(reading).spec.configs == [ConfigRef("g", "r", "b", "eu-1"), ConfigRef("g", "r", "a")]
+
+
+def test_a_config_is_within_reach_wherever_it_lies_and_without_a_namespace_lies_in_none() -> None:
+    configs = "{group: g, resource: r, name: a}, {group: g, resource: r, namespace: b, name: c}"
+    plugin = made(of_cluster(configs, ""))
+    identities = [each.identity for each in instance_configs(plugin)]
+    assert identities == [("g", "r", "", "a"), ("g", "r", "b", "c")]
+    assert [may_use(plugin, each) for each in identities] == [True, True]
 
 
 def test_a_namespace_of_its_own_is_noted_as_lost() -> None:

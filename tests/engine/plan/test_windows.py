@@ -172,6 +172,15 @@ def test_a_calendar_looks_the_same_until_its_edge(minute: int, later: int) -> No
         assert (before.is_open, before.soft, before.hard) == (view.is_open, view.soft, view.hard)
 
 
+def test_what_ended_at_this_very_time_hides_nothing_that_is_still_to_come() -> None:
+    """The calendar that ended is one that nobody asks for any more."""
+    almanac, begins = Almanac(), at("2026-11-16T22:00")
+    for hours in (1, 2):
+        almanac.today(Calendar((Window(f"w{hours}", "0 22 * * *", hours * HOUR),)), begins)
+    edges = [almanac.edge(begins + hours * HOUR) for hours in (0, 1, 2)]
+    assert edges == [begins + HOUR, begins + 2 * HOUR, None]
+
+
 def test_starts_are_spread_by_cluster_and_change_and_always_the_same() -> None:
     calendar = Calendar((Window("w", "0 22 * * *", 2 * HOUR, no_start_in_last=HOUR, jitter=4 * HOUR),))
     opens = at("2026-11-16T22:00")

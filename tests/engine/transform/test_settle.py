@@ -247,6 +247,19 @@ def test_what_follows_an_insertion_that_lost_is_lost_with_it_and_what_came_befor
     assert [each["image"] for each in applied(found)["spec"]["containers"]] == ["y", "b", "x"]
 
 
+@pytest.mark.rule("R4-14", "S42")
+def test_a_removal_that_lost_takes_nothing_with_it_from_another_list_of_that_name() -> None:
+    canary = {"containers": [{"image": "c"}]}
+    tree = {"kind": "Deployment", "spec": {"containers": [{"image": "a"}, {"image": "b"}], "canary": canary}}
+    found = settled(
+        plugin("a", require("/kind", "Deployment"), replace("/spec/containers/1/image", "x")),
+        plugin("b", remove("/spec/containers/0"), replace("/spec/canary/containers/0/image", "y")),
+        tree=tree,
+    )
+    assert lost(found) == [("b", "/spec/containers/0", "array", "a")]
+    assert applied(found, tree)["spec"]["canary"]["containers"] == [{"image": "y"}]
+
+
 @pytest.mark.rule("R4-9", "R4-14")
 def test_two_that_append_the_same_append_it_once() -> None:
     both = [add("/spec/tolerations/-", {"key": "a"}), add("/spec/tolerations/-", {"key": "b"})]

@@ -130,11 +130,25 @@ class Binders:
         """Whether any name of an owner may be made of what is read on clusters; most fleets have none that is."""
         found = self._may_read.get(owner)
         if found is None:
-            # While it is being looked at it adds nothing to what depends on it.
-            self._may_read[owner] = False
-            program = self._binder(owner).program
-            found = program.reads_cluster or any(map(self._may_offer, self._of_definitions(owner, program.producers)))
-            self._may_read[owner] = found
+            made_of = self._made_of(owner)
+            found = self._may_read[owner] = made_of is None
+            # Definitions may refer to each other in a circle: only together is it known that none of them does.
+            self._may_read.update(dict.fromkeys(made_of or (), False))
+        return found
+
+    def _made_of(self, owner: Owner) -> set[Owner] | None:
+        """All owners whose outputs may be part of what an owner's names are made of; None if any of them may read
+        clusters."""
+        found, waiting = {owner}, [owner]
+        while waiting:
+            each = waiting.pop()
+            program = self._binder(each).program
+            producers = self._of_definitions(each, program.producers)
+            if program.reads_cluster or self._may_read.get(each) or any(map(self._offers_fields, producers)):
+                return None
+            new = {producer for producer in producers if self._may_read.get(producer) is not False} - found
+            found |= new
+            waiting += new
         return found
 
     def _of_definitions(self, owner: Owner, definitions: Sequence[str]) -> list[Owner]:
@@ -143,9 +157,6 @@ class Binders:
         return [
             each for each in owners if each.definition in definitions and each.object.ref.organization == organization
         ]
-
-    def _may_offer(self, owner: Owner) -> bool:
-        return self._offers_fields(owner) or self.may_read_cluster(owner)
 
     def of_cluster(self, owner: Owner, cluster: Cluster, plugin: str) -> set[str]:
         """The names that stand for something read on the cluster itself, or are made of one that does."""
