@@ -6,8 +6,9 @@ import pytest
 
 from fleetform.app.errors import NotFoundError
 from fleetform.app.fleet import Fleet
-from fleetform.app.scope import scope_of, scope_over
+from fleetform.app.scope import Scope, scope_of, scope_over
 from fleetform.model.kinds import PLATFORM_NAMESPACE
+from support.answers import get
 from support.fleets import BASE, CLUSTERS, DEFINITION, documents, fleet_of, fleet_with
 
 OFFERED = DEFINITION.replace("namespace: acme", f"namespace: {PLATFORM_NAMESPACE}").replace("name: web", "name: db")
@@ -110,3 +111,25 @@ def test_a_cluster_that_is_not_there_is_told_with_where_there_is_one_or_one_of_a
     hidden = told("acme", "x-1", frozenset({"acme"}))
     assert "globex" not in "".join(hidden)
     assert told(None, "x-1", frozenset({"acme"}))[0] == "there is no cluster x-1"
+
+
+@pytest.mark.rule("B15")
+@pytest.mark.parametrize(
+    ("scope", "told"),
+    [
+        (Scope("acme"), ["acme", PLATFORM_NAMESPACE]),
+        (Scope("globex"), [PLATFORM_NAMESPACE, "globex"]),
+        (Scope(None), ["acme", PLATFORM_NAMESPACE, "globex"]),
+        (Scope(None, visible=frozenset({"acme"})), ["acme", PLATFORM_NAMESPACE]),
+    ],
+    ids=["acme", "globex", "all", "all that one may see"],
+)
+def test_a_listing_tells_what_is_wrong_in_its_organization_and_with_what_the_platform_offers(
+    scope: Scope, told: list[str]
+) -> None:
+    window = "apiVersion: fleetform.dev/v1alpha1\nkind: UpdateWindow\nmetadata: {name: w, namespace: %s}\n"
+    odd = {name: f"{window % name}spec: {{type: Allow, tpye: x}}\n" for name in ("acme", "globex", PLATFORM_NAMESPACE)}
+    found = get(fleet_with(**odd), scope, "windows")["diagnostics"]
+    assert [(each["code"], each["object"]) for each in found] == [
+        ("unknown-field", f"UpdateWindow/{name}/w") for name in told
+    ]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from itertools import pairwise
+from typing import Literal
 
 import pytest
 from msgspec import structs
@@ -29,7 +31,7 @@ from fleetform.engine.world.stored import NOTHING_STORED
 from fleetform.model.objects import Ref
 from fleetform.model.results.decisions import PluginKey
 from fleetform.model.results.rendering import Rendered, RenderFailure, RenderInput
-from fleetform.model.state import UNKNOWN
+from fleetform.model.state import UNKNOWN, Trouble
 from fleetform.syntax.times import parse_time
 from support.fleets import BASE, DEFINITION, NOW, PRESET, fleet_of, fleet_with, plugin_on
 from support.plane import PlainRenders
@@ -63,6 +65,36 @@ def test_beside_a_window_that_never_opens_again_other_conditions_are_told(cluste
     folder.go()
     [item] = why(folder.fleet, Scope("acme", cluster)).items
     assert item.summary == f"waiting, never by itself: no window opens again, or a freeze has no end{also}"
+
+
+@pytest.mark.parametrize(
+    ("of", "told", "said"),
+    [
+        ("delivery", "no answer", "; it cannot be delivered"),
+        ("removal", "no answer", "; its files cannot be removed"),
+        ("health", None, ""),
+    ],
+)
+def test_while_nothing_is_under_way_trouble_with_files_is_told_and_trouble_with_judging_is_not(
+    of: Literal["delivery", "removal", "health"], told: str | None, said: str
+) -> None:
+    folder = installed()
+    before = why(folder.fleet, Scope("acme", "eu-1")).items[0].summary
+    folder.known = replace(folder.known, troubles={("acme", "eu-1", "certs-eu-1"): Trouble(of, "no answer", NOW)})
+    [item] = why(folder.fleet, Scope("acme", "eu-1")).items
+    assert (item.state, item.summary) == ("UpToDate", f"{before}{said}")
+    assert (item.trouble.message if item.trouble is not None else None) == told
+
+
+def test_what_keeps_a_plugin_from_being_judged_is_told_while_it_is_under_way() -> None:
+    folder = installed()
+    folder.edit(certs=definition("1.1.0"))
+    assert folder.go() == ["qa-1"]
+    folder.known = replace(folder.known, troubles={("acme", "qa-1", "certs-qa-1"): Trouble("health", "no answer", NOW)})
+    [item] = why(folder.fleet, Scope("acme", "qa-1")).items
+    assert item.state == "InFlight"
+    assert item.trouble is not None
+    assert item.trouble.message == "no answer"
 
 
 # ---- Simulations

@@ -723,6 +723,17 @@ def test_what_a_catalog_that_nobody_read_would_decide_is_unknown(run: FleetComma
     assert (result.code, "no change" in result.out, "never been read" in result.err) == (1, False, True)
 
 
+@pytest.mark.rule("B30")
+@pytest.mark.usefixtures("repository")
+def test_so_is_what_it_would_decide_on_clusters_that_join_or_leave(run: FleetCommand) -> None:
+    run.write(catalog=GIT)
+    shutil.copytree(run.folder, run.folder.parent / "before")
+    run.write(clusters=(run.folder / "clusters.yaml").read_text().replace("name: us-1", "name: us-2"))
+    result = run("diff", "../before", ".", "-o", "json").json
+    assert result["changes"] == []
+    assert [each["plugin"] for each in result["unknown"]] == ["web-eu-1", "web-eu-2", "web-us-1", "web-us-2"]
+
+
 def test_a_catalog_may_offer_a_definition_with_other_defaults_and_another_chart(run: FleetCommand) -> None:
     git, helm = (
         "kustomize: {git: {url: https://git.example.org/web}}",

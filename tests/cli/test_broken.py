@@ -152,3 +152,16 @@ def test_what_only_follows_from_a_broken_object_is_not_reported(fleet: Runner, c
     )
     found = fleet("validate", "-o", "json").json["diagnostics"]
     assert {each["place"]["file"] for each in found} == {f"{'db' if file == 'definition' else file}.yaml"}
+
+
+def test_a_file_of_another_tool_is_not_taken_for_what_is_missing(fleet: Runner) -> None:
+    """Its kind is none of ours and it has no apiVersion: that is a warning, and nothing that cannot be read."""
+    fleet.write(
+        tool="kind: Tool\nmetadata: {name: build}\nspec: {}\n",
+        db_preset=DB_PRESET.replace("pluginDefinition: {name: db}", "pluginDefinition: {name: gone}"),
+    )
+    found = fleet("validate", "-o", "json").json["diagnostics"]
+    assert [(each["code"], each["severity"]) for each in found] == [
+        ("missing-definition", "warning"),
+        ("missing-field", "warning"),
+    ]

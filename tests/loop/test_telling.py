@@ -18,7 +18,7 @@ from fleetform.model.identity import Identity
 from fleetform.model.objects import Ref
 from fleetform.operator.advice import with_kubectl
 from fleetform.ports.store import Commit, Put, Sent, UnavailableError
-from loop.test_control import STAGES, installed, plane, upgraded
+from loop.test_control import STAGES, installed, left, plane, upgraded
 from support.fleets import BASE, fleet_with
 from support.plane import Files, Plane
 
@@ -114,6 +114,23 @@ def test_a_failure_is_told_with_its_cause_then_that_it_halts_and_went_back() -> 
     assert failed["causes"] == [{"message": "CrashLoopBackOff", "clusters": 1, "names": ["us-1"]}]
     assert "1 of 3 clusters failed" in halted["title"]
     assert back["names"] == ["eu-1", "eu-2", "us-1"]
+
+
+@pytest.mark.rule("R2-25")
+def test_failures_are_counted_among_the_clusters_that_the_change_began_with() -> None:
+    found = installed()
+    before = len(feed(found))
+    found.health.says["eu-1", "1.1.0"] = "Unknown"
+    upgraded(found)
+    found.wait(minutes=62)
+    left(found, "eu-2")
+    found.settle()
+    assert found.versions == {"eu-1": "1.1.0", "us-1": "1.0.0"}
+    found.health.says["eu-1", "1.1.0"] = "Failed"
+    found.wait(hours=6)
+    [halted] = [each for each in news(found, before) if each["event"] == "Halted"]
+    assert "1 of 3 clusters failed" in halted["title"]
+    assert halted["names"] == ["eu-1"]
 
 
 @pytest.mark.rule("R2-25")

@@ -123,3 +123,18 @@ def test_asked_for_a_time_before_the_first_the_history_says_when_that_was(served
     found = served.send("GET", "/api/v1/history", params={"cluster": "eu-1", "at": "2026-10-01T00:00:00Z"})
     assert found.status_code == 404
     assert found.json()["hint"] == "the first that happened there was at 2026-11-01T13:00:00Z"
+
+
+@pytest.mark.parametrize(
+    "listed",
+    ["[a, b]", "[{weight: 1}, {weight: 2}]", "[{name: a, value: 1}]"],
+    ids=["texts", "maps without a name", "maps with a name"],
+)
+def test_a_list_inside_a_default_that_is_called_like_our_lists_names_no_options(
+    served: ServedPlane, listed: str
+) -> None:
+    default = "default: {team: none}"
+    assert default in BASE["definition.yaml"]
+    newer = BASE["definition.yaml"].replace("1.0.0", "1.1.0")
+    edit(served, newer=newer.replace(default, f"default: {{overrides: {listed}}}"))
+    assert changes(served) == [("PluginDefinition", "web", "changed", [])]

@@ -24,6 +24,8 @@ from fleetform.syntax.hashing import content_hash
 
 # Where objects say what options are.
 _LISTS = frozenset({"overrides", "optionValues"})
+# Below these stands what people call as they like.
+_VALUES = frozenset({"default", "value", "substitute"})
 How = Literal["added", "changed", "removed"]
 _SHOWN_OPTIONS, _SHOWN_OBJECTS = 4, 2
 # As many are stored with a rollout, and as many options of each (B33).
@@ -123,6 +125,8 @@ def _settings(object_: AnyObject | None) -> dict[str, str]:
 def _said(tree: object, where: tuple[str, ...]) -> Iterator[tuple[str, object]]:
     if isinstance(tree, dict):
         for key, value in tree.items():
+            if key in _VALUES:
+                continue
             if key not in _LISTS:
                 yield from _said(value, (*where, key))
             elif isinstance(value, dict):
