@@ -135,6 +135,7 @@ def _plane(
         trial=arguments.ahead is not None,
         kubeconfig=given["kubeconfig"],
         accounts_in=given["service_accounts_in"],
+        waits=given["once"] or arguments.ahead is not None,
     )
 
 

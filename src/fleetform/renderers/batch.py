@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from threading import Lock
 from typing import NamedTuple, TypeVar
 
 import msgspec
 
+from fleetform.app.reading.source_folders import is_local
 from fleetform.artifacts.obtain import Artifact, Artifacts
 from fleetform.artifacts.store import ArtifactStore
 from fleetform.model.kinds.definition import PluginDefinitionSpec
@@ -24,12 +26,13 @@ from fleetform.outside.processes import DEFAULT_LIMITS, Limits, Programs
 from fleetform.ports.rendering import RenderSource
 from fleetform.renderers.addon_template import render_template
 from fleetform.renderers.cache import RenderCache, RenderedObjects
-from fleetform.renderers.failures import RenderError, failure_of, source_failure
+from fleetform.renderers.failures import RenderError, failure_of, source_failure, still_fetched
 from fleetform.renderers.helm import render_chart
 from fleetform.renderers.kustomize import render_kustomization
 from fleetform.renderers.manifests import odd_keys, read_manifests
 from fleetform.renderers.parse import check_distinct
 from fleetform.renderers.scratch import Scratch
+from fleetform.renderers.slow_sources import SlowSources
 from fleetform.renderers.substitution import substitute_objects
 from fleetform.renderers.tools import Tool, Tools
 from fleetform.syntax.hashing import render_key
@@ -80,6 +83,7 @@ class Renderers:
 
     fetching asks repositories again; otherwise they are asked only for what is not in the store. Bytes of folders are
     kept in memory until a call ends; a later call that needs them reads them again, and they must be the same.
+    patience: sources elsewhere that take more seconds are not there yet, and are fetched on for a later call.
     """
 
     def __init__(
@@ -89,8 +93,10 @@ class Renderers:
         limits: Limits = DEFAULT_LIMITS,
         workers: int | None = None,
         boundary: Boundary = EVERYWHERE,
+        patience: float | None = None,
     ) -> None:
         self._fetching, self._boundary = fetching, boundary
+        self._slow = SlowSources[Artifact | RenderFailure](patience) if patience is not None else None
         self._workers = workers or os.cpu_count() or 1
         self._store, self._cache = ArtifactStore(cache_folder), RenderCache(cache_folder)
         self._programs = Programs(limits)
@@ -172,6 +178,27 @@ class Renderers:
         missing = list({id(each): each for each in definitions if id(each) not in self._obtained}.values())
         if not missing:
             return
+        for definition, artifact in self._obtained_now(missing):
+            if isinstance(artifact, Artifact):
+                source = definition.spec.source
+                if source is not None and source.manifests is not None:
+                    self._odd_keys[artifact.digest] = odd_keys(artifact.files, artifact.folder)
+                self._files_by_digest[artifact.digest] = artifact.files
+                artifact = artifact._replace(files={})
+            self._obtained[id(definition)] = (definition, artifact)
+
+    def _obtained_now(self, missing: Sequence[Definition]) -> Iterator[tuple[Definition, Artifact | RenderFailure]]:
+        """Artifacts, or why they are not there. Where slow sources are not waited for that may be a reason, too."""
+        far = [each for each in missing if self._slow is not None and not is_local(each)]
+        if self._slow is not None and far:
+            for definition, found in zip(far, self._slow.obtain(far, self._obtaining), strict=True):
+                yield definition, found or still_fetched(definition)
+        near = [each for each in missing if self._slow is None or is_local(each)]
+        with self._obtaining() as obtain:
+            yield from zip(near, self._in_parallel(obtain, near), strict=True)
+
+    @contextmanager
+    def _obtaining(self) -> Iterator[Callable[[Definition], Artifact | RenderFailure]]:
         with Web() as web:
             artifacts = Artifacts(self._store, self._fetching, web, self._boundary)
 
@@ -181,14 +208,7 @@ class Renderers:
                 except _AT_FAULT as error:
                     return source_failure(error, definition)
 
-            for definition, artifact in zip(missing, self._in_parallel(obtain, missing), strict=True):
-                if isinstance(artifact, Artifact):
-                    source = definition.spec.source
-                    if source is not None and source.manifests is not None:
-                        self._odd_keys[artifact.digest] = odd_keys(artifact.files, artifact.folder)
-                    self._files_by_digest[artifact.digest] = artifact.files
-                    artifact = artifact._replace(files={})
-                self._obtained[id(definition)] = (definition, artifact)
+            yield obtain
 
     def _files(self, definition: Definition, known: Artifact) -> Mapping[str, bytes]:
         """The files of an artifact, read again if it was obtained by an earlier call."""

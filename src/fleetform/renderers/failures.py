@@ -52,6 +52,12 @@ def source_failure(error: Exception, definition: Object[PluginDefinitionSpec]) -
     return RenderFailure(f"the source of {definition.ref.name} cannot be read: {why}", "check its size and permissions")
 
 
+def still_fetched(definition: Object[PluginDefinitionSpec]) -> RenderFailure:
+    """The failure of a definition whose source has not come yet."""
+    message = f"the source of {definition.ref.name} {definition.spec.version} is still being fetched"
+    return RenderFailure(message, "check its server and the network if that goes on", unavailable=True)
+
+
 def error_of_tool(stderr: bytes, folder: str) -> str:
     """The error that a tool printed, without its other output and without our folder, and not too long."""
     text = _LOG_PREFIX.sub("", stderr.decode("utf-8", "replace"))

@@ -35,6 +35,10 @@ if TYPE_CHECKING:
     from fleetform.ports.store import Store, StoreError
 
 
+# For so many seconds a pass waits for sources that it renders.
+_SOURCES = 10.0
+
+
 @dataclass(frozen=True)
 class LoopParts:
     """What differs between control planes. name is what messages call the store; folder_of gives the folder that paths
@@ -47,6 +51,7 @@ class LoopParts:
     they say that people can do. kubeconfig and
     accounts_in say how clusters are reached (loop/reaching), connect makes their clients; in a trial none is.
     hub is the access to the management cluster, if there is one; boundary is how far sources are read on this machine.
+    waits: for sources that are rendered until they come, as there is no later pass for them.
     """
 
     store: Store
@@ -73,6 +78,7 @@ class LoopParts:
     hub: Access | None = None
     trial: bool = False
     boundary: Boundary = EVERYWHERE
+    waits: bool = False
 
 
 class Loop(NamedTuple):
@@ -132,7 +138,9 @@ def open_loop(parts: LoopParts) -> Loop:
         parts.connect,
         parts.hub,
     )
-    renderers = open_renderers(plugin_folder=parts.plugin_folder, boundary=parts.boundary)
+    renderers = open_renderers(
+        plugin_folder=parts.plugin_folder, boundary=parts.boundary, patience=None if parts.waits else _SOURCES
+    )
     control = Control(
         Surroundings(
             parts.store,

@@ -66,13 +66,14 @@ def open_plane(
     trial: bool = False,
     kubeconfig: str | None = None,
     accounts_in: str | None = None,
+    waits: bool = False,
 ) -> Plane:
     """The embedded control plane over a database. at stops the clock at a time. repository: where sources are.
 
     unwatched is told why there are no file events, if there are none, cared what was found while nothing was due; said
     gets what became of notifications. looked is called whenever the loop has looked whether there is work.
     private_endpoints: notifications may go to addresses of this network. In a trial, or at another time, none is sent.
-    kubeconfig and accounts_in say how clusters are reached (loop/reaching).
+    kubeconfig and accounts_in say how clusters are reached (loop/reaching). waits: for sources, however slow they are.
     """
     # Imported where it is needed: no other command has a database.
     from fleetform.load.inputs import IGNORE_FILE
@@ -109,6 +110,7 @@ def open_plane(
             kubeconfig=kubeconfig,
             accounts_in=accounts_in,
             trial=trial,
+            waits=waits,
         )
     )
     look = partial(driver.wake, source_changed=True)

@@ -16,17 +16,21 @@ if TYPE_CHECKING:
 
 
 def open_renderers(
-    fetching: bool = False, plugin_folder: str | None = None, boundary: Boundary = EVERYWHERE
+    fetching: bool = False,
+    plugin_folder: str | None = None,
+    boundary: Boundary = EVERYWHERE,
+    patience: float | None = None,
 ) -> TransformingRenders:
     """What renders charts, kustomizations and manifests, and transforms what comes of them.
 
     fetching downloads their sources anew; plugin_folder holds transform plugins; boundary is how far reading goes.
+    patience is for how many seconds sources elsewhere are waited for; without it, until they come.
     """
     # Imported where it is needed: most commands render nothing, and start-up time counts.
     from fleetform.renderers.batch import Renderers
     from fleetform.transformers.pipeline import TransformingRenders
 
-    renderers = Renderers(cache_folder(), fetching, boundary=boundary)
+    renderers = Renderers(cache_folder(), fetching, boundary=boundary, patience=patience)
     return TransformingRenders(renderers, partial(_transform_plugins, plugin_folder), renderers)
 
 
