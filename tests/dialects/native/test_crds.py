@@ -35,6 +35,14 @@ def native(example: str, root: Path) -> list[dict[str, Any]]:
     return found
 
 
+def at_home(cluster: Management, objects: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Objects, once there are the namespaces that they are in."""
+    assert objects
+    for namespace in sorted({each["metadata"]["namespace"] for each in objects}):
+        cluster.client.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+    return objects
+
+
 def test_every_kind_is_served() -> None:
     assert [each.kind for each in SERVED] == list(KINDS)
     shorts = [each.short for each in SERVED]
@@ -44,11 +52,7 @@ def test_every_kind_is_served() -> None:
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_every_example_is_accepted_whole(cluster: Management, root: Path, example: str) -> None:
     """Strictly: a field that the schema does not know would be dropped silently."""
-    objects = native(example, root)
-    assert objects
-    for each in objects:
-        namespace = each["metadata"]["namespace"]
-        cluster.client.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+    objects = at_home(cluster, native(example, root))
     given = "---\n".join(write_yaml(each) for each in objects)
     applied = cluster.kubectl("apply", "--validate=strict", "--dry-run=server", "-f", "-", given=given)
     assert applied.returncode == 0, applied.stderr
@@ -57,7 +61,7 @@ def test_every_example_is_accepted_whole(cluster: Management, root: Path, exampl
 
 def test_what_is_written_is_not_changed_by_the_server(cluster: Management, root: Path) -> None:
     """No default is written into what people wrote (R2-16)."""
-    for each in native("fleet", root):
+    for each in at_home(cluster, native("fleet", root)):
         made = cluster.client.create(each, dry_run=True)
         assert made.get("spec") == each.get("spec"), each["metadata"]
 
