@@ -260,20 +260,40 @@ def test_a_place_that_cannot_be_looked_at_is_asked_again_after_ten_minutes(here:
     assert here.place.drift([A]) == []
 
 
-def test_what_was_seen_before_a_delivery_or_of_other_plugins_says_nothing(here: Here) -> None:
+def test_what_was_seen_of_other_plugins_says_nothing(here: Here) -> None:
     for asked in ([A], [A, B]):
         with pytest.raises(OutsideError):
             here.place.drift(asked)
         here.slow.may.release()
         here.done()
         assert here.place.drift(asked) == []
-    here.place.deliver([ONE], [], NOTE)
-    here.slow.may.release()
-    here.done()
+    assert here.slow.looks == [[A], [A, B]]
+
+
+@pytest.mark.parametrize("meanwhile", [False, True])
+def test_what_was_delivered_since_a_look_is_as_it_was_delivered_and_hides_nothing_of_the_others(
+    here: Here, meanwhile: bool
+) -> None:
+    """Else a branch into which something goes every minute would never be looked at."""
+    third: PluginKey = ("acme", "eu-3", "cert-manager")
+    here.slow.drifts = [Drift(A, "one.yaml", missing=True), Drift(B, "one.yaml", missing=False)]
     with pytest.raises(OutsideError):
-        here.place.drift([A])
+        here.place.drift([A, B])
+    if not meanwhile:
+        here.slow.may.release()
+        here.done()
+    here.place.deliver([ONE, parcel(third, one="1")], [], NOTE)
+    here.slow.may.release()
     here.slow.may.release()
     here.done()
+    assert here.place.drift([A, B, third]) == here.slow.drifts[1:]
+    assert here.slow.looks == [[A, B]]
+    here.at = 601.0
+    with pytest.raises(OutsideError):
+        here.place.drift([A, B, third])
+    here.slow.may.release()
+    here.done()
+    assert here.place.drift([A, B, third]) == here.slow.drifts
 
 
 # ---- Several ways, and the contract

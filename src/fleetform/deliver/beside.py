@@ -40,9 +40,11 @@ class _Handed:
 
 @dataclass(eq=False)
 class _Look:
-    """A look for drift of some plugins at a place, over since a time of the clock."""
+    """A look for drift of some plugins at a place, over since a time of the clock. What it saw says nothing of those
+    that were delivered since: they are as they were delivered until the next look."""
 
     keys: frozenset[PluginKey]
+    delivered: frozenset[PluginKey] = frozenset()
     over: float | None = None
     found: Sequence[Drift] = ()
     error: OutsideError | None = None
@@ -139,8 +141,10 @@ class DeliveryBeside:
                     self._take(key, handed, found)
             begun = {key: self._hand_over(key, wanted[key]) for key in wanted if key not in known}
             if begun:
-                # What was seen before it arrives says nothing of what is there then.
-                self._beside.looks.pop(self._place, None)
+                look = self._beside.looks.get(self._place)
+                if look is not None:
+                    # The others are looked at in their time, however often something is delivered beside them.
+                    look.keys, look.delivered = look.keys.union(begun), look.delivered.union(begun)
                 self._beside.put(self._line, partial(self._deliver, begun, parcels, removals, note))
         return found
 
@@ -162,7 +166,8 @@ class DeliveryBeside:
                 raise OutsideError("it is being looked at")
             if look.error is not None:
                 raise look.error
-            return [each for each in look.found if each.key in wanted]
+            seen = wanted - look.delivered
+            return [each for each in look.found if each.key in seen]
 
     # ---- Under the lock
 
